@@ -14,11 +14,11 @@ try:
     from gladius.validate import InputError
     from reproduce import exhibits
     from reproduce import run as runner
-    from reproduce.output import costs, read_manifest
-    from reproduce.progress import duration
-    from reproduce.provenance import ROOT
-    from reproduce.spec import Exhibit
-    from reproduce.worker import one_thread
+    from reproduce.engine.nouns import Exhibit
+    from reproduce.engine.output import costs, read_manifest
+    from reproduce.engine.progress import duration
+    from reproduce.engine.provenance import ROOT
+    from reproduce.engine.worker import one_thread
 except ModuleNotFoundError as error:
     raise SystemExit(f"{error.name} is missing: pip install 'gladius-checked[reproduce]'") from None
 
@@ -145,8 +145,8 @@ def compare_with(loaded: list[Exhibit], folder: Path, other: Path) -> None:
 @app.command(epilog="Example: python -m reproduce check")
 def check(out: Out = None) -> None:
     """Exit 1 if the code of this tree did not make a committed number, and name it."""
-    from reproduce import check as checks
     from reproduce import readme as writer
+    from reproduce.engine import check as checks
 
     folder, console = out or runner.GENERATED, Console(soft_wrap=True)
     loaded = _load()
@@ -166,7 +166,7 @@ def check(out: Out = None) -> None:
 @app.command(epilog="Example: python -m reproduce stamp claims")
 def stamp(name: Annotated[str, typer.Argument(help="claims.")], out: Out = None) -> None:
     """Record which code made files that no run writes, right after they were made."""
-    from reproduce import check as checks
+    from reproduce.engine import check as checks
 
     checks.stamp(name, out or runner.GENERATED)
 
@@ -174,8 +174,8 @@ def stamp(name: Annotated[str, typer.Argument(help="claims.")], out: Out = None)
 @app.command(epilog="Example: python -m reproduce readme")
 def readme() -> None:
     """Write the README's sections, EXHIBITS.md and verdicts.csv, a line a printed number."""
-    from reproduce import check as checks
     from reproduce import readme as writer
+    from reproduce.engine import check as checks
 
     loaded = _load()
     findings = checks.check(loaded, runner.GENERATED)

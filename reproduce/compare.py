@@ -38,6 +38,8 @@ from scipy.stats import norm
 
 from gladius.validate import InputError
 from reproduce import published
+from reproduce.engine.nouns import NOT_RUN, Exhibit
+from reproduce.engine.view import COLUMNS
 from reproduce.exact import RESAMPLED, RESAMPLES, SPREAD
 from reproduce.judge import (
     AGREES,
@@ -52,8 +54,6 @@ from reproduce.judge import (
     spread_test,
 )
 from reproduce.published import LEVEL_OPEN, OTHER_VARIANT
-from reproduce.results import COLUMNS
-from reproduce.spec import NOT_RUN, Exhibit
 
 GIVEN, BLANK, ABSENT = "given", "not printed", "not run"
 FEW = 0.25  # share of fits without convergence up to which the others decide

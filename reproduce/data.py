@@ -14,8 +14,8 @@ from gladius.designs.bus import BusEngine
 from gladius.model.estimate import StateFunction
 from gladius.model.mdp import TabularMDP
 from gladius.panel.record import Counts, Integers, Transitions
-from reproduce import seeds
-from reproduce.spec import Array, Cell
+from reproduce.engine import seeds
+from reproduce.engine.nouns import Array, Cell
 
 SHARE = 0.8  # of the trajectories are for training
 TRUTHS: dict[str, Callable[[Array], Array] | None] = {  # true r(x, maintain)

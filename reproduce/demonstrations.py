@@ -23,8 +23,8 @@ from gladius.designs.gym import (
 )
 from gladius.panel.record import Integers, Transitions
 from gladius.validate import Array, InputError
-from reproduce import seeds
-from reproduce.spec import NOT_RUN, Cell, Record, Result, summarise
+from reproduce.engine import seeds
+from reproduce.engine.nouns import NOT_RUN, Cell, Record, Result, summarise
 
 STREAM = "imitation"
 # returns by which the paper divides (Section 7); on Acrobot less than 100 is better

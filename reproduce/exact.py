@@ -12,9 +12,9 @@ import numpy as np
 from gladius.designs import efficiency
 from gladius.designs.bus import MAINTAIN, BusEngine
 from gladius.panel.record import Transitions
-from reproduce import seeds
 from reproduce.data import SHARE, data_sets, make_world
-from reproduce.spec import Array, Cell, Entry, Record, Result, summarise
+from reproduce.engine import seeds
+from reproduce.engine.nouns import Array, Cell, Entry, Record, Result, summarise
 
 BOUND, MEASURED = "bound", "measured"  # column and protocol of the bounds
 # numeral -> attribute of gladius.designs.efficiency.Bounds

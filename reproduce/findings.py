@@ -18,9 +18,9 @@ from gladius.validate import InputError
 from proofs_checks.claims import OURS
 from proofs_checks.numbering import PAPER
 from reproduce import compare, exhibits, published, scorecard
+from reproduce.engine.output import read_manifest
+from reproduce.engine.progress import duration
 from reproduce.judge import AGREES, DIFFERS, UNCLEAR, number
-from reproduce.output import read_manifest
-from reproduce.progress import duration
 
 Series = Mapping[str, float]  # row -> number
 

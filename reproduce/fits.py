@@ -21,9 +21,9 @@ from gladius.model.estimate import Estimate
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Transitions
 from gladius.register import METHODS
-from reproduce import seeds
 from reproduce.data import data_sets, make_world, on_grid, splits
-from reproduce.spec import FAILED, SEVERITY, Array, Cell, Record, Result, summarise
+from reproduce.engine import seeds
+from reproduce.engine.nouns import FAILED, SEVERITY, Array, Cell, Record, Result, summarise
 
 TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 250, 500, 1000, 2500, 5000), (50, 250)  # Table 2's rows
 REPETITIONS, SMOKE_REPETITIONS = 20, 2

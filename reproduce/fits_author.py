@@ -11,9 +11,9 @@ from gladius.designs.bus import BusEngine
 from gladius.designs.metrics import mape
 from gladius.panel.anchor import Anchor
 from gladius.paper import author
-from reproduce import seeds
 from reproduce.data import data_sets
-from reproduce.spec import SEVERITY, Array, Cell, Record, Result, summarise
+from reproduce.engine import seeds
+from reproduce.engine.nouns import SEVERITY, Array, Cell, Record, Result, summarise
 
 EPOCHS, SMOKE_EPOCHS = 20_000, 50
 REPETITIONS, SMOKE_REPETITIONS = 20, 2

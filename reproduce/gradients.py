@@ -36,8 +36,8 @@ from gladius.paper.table_descent import (
 )
 from proofs_checks.oracle.risk import Sample
 from reproduce.data import data_sets
+from reproduce.engine.nouns import Array, Cell, Record, Result
 from reproduce.landscape import centre, sample_of
-from reproduce.spec import Array, Cell, Record, Result
 
 FD_STEP = 1e-4  # of the central differences of a step
 DIVERGED = 1e4  # relative distance of r at which a run has diverged

@@ -36,7 +36,6 @@ from gladius.panel.record import Transitions
 from gladius.solvers import networks as nets
 from gladius.solvers.networks import Parameters, Tensor
 from gladius.validate import Array
-from reproduce import seeds
 from reproduce.demonstrations import (
     STREAM,
     demonstrations,
@@ -46,7 +45,8 @@ from reproduce.demonstrations import (
     scored,
     where_installed,
 )
-from reproduce.spec import Cell, Result
+from reproduce.engine import seeds
+from reproduce.engine.nouns import Cell, Result
 
 # the author's earlier; with the later 1 nothing bounds V where no demonstration ends
 DISCOUNT = 0.95

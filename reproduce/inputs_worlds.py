@@ -15,7 +15,7 @@ from gladius.designs.bus import DUMMY_LIMIT
 from gladius.designs.continuous_bus import ContinuousBus
 from gladius.designs.inputs_bus import InputsBus
 from gladius.panel.record import Integers
-from reproduce.spec import Array
+from reproduce.engine.nouns import Array
 
 LEVELS = 2 * DUMMY_LIMIT + 1
 U = np.arange(-DUMMY_LIMIT, DUMMY_LIMIT + 1) / DUMMY_LIMIT

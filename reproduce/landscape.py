@@ -21,9 +21,9 @@ from gladius.panel.record import Counts, group
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample
-from reproduce import seeds
 from reproduce.data import data_sets
-from reproduce.spec import Array, Cell, Record, Result
+from reproduce.engine import seeds
+from reproduce.engine.nouns import Array, Cell, Record, Result
 
 TERMS = ("L_BE", "L_NLL", "R_Q", "F_zeta")
 FLAT = 1e-9  # a loss nearer to its infimum than this is rounding

@@ -20,9 +20,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Figure
 
 from reproduce import published
+from reproduce.engine.nouns import FAILED, NOT_RUN, Array
+from reproduce.engine.view import Results
 from reproduce.judge import number
-from reproduce.results import Results
-from reproduce.spec import FAILED, NOT_RUN, Array
 
 PAPER = "paper"
 MARKS = {"not_converged": "†", "diverged": "‡"}

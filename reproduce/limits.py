@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gladius.validate import InputError
-from reproduce.spec import FAILED
+from reproduce.engine.nouns import FAILED
 
 GIBIBYTE = 2**30
 GRACE = 5  # seconds between the signal that ends the child and the one that kills it

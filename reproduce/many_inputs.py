@@ -16,11 +16,11 @@ from gladius.designs.bus import BusEngine
 from gladius.designs.continuous_bus import ContinuousBus
 from gladius.designs.inputs_bus import InputsBus
 from gladius.designs.metrics import mape
-from reproduce import seeds
 from reproduce.data import SHARE
+from reproduce.engine import seeds
+from reproduce.engine.nouns import Cell, Result, summarise
 from reproduce.fits import options_of, severity
 from reproduce.inputs_worlds import VARIANTS
-from reproduce.spec import Cell, Result, summarise
 
 BUS = "bus"
 # the stream of data sets on which no setting of the estimator was chosen

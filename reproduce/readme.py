@@ -10,14 +10,14 @@ from typing import Any
 
 from gladius.validate import InputError
 from reproduce import compare, findings, scorecard
-from reproduce.check import OLDER, Finding
+from reproduce.engine.check import OLDER, Finding
+from reproduce.engine.nouns import Exhibit
+from reproduce.engine.output import MANIFESTS, costs, read_manifest
+from reproduce.engine.progress import duration
+from reproduce.engine.provenance import ROOT
+from reproduce.engine.store import write
 from reproduce.exhibits import PAPER
 from reproduce.notes import caption
-from reproduce.output import MANIFESTS, costs, read_manifest
-from reproduce.progress import duration
-from reproduce.provenance import ROOT
-from reproduce.spec import Exhibit
-from reproduce.store import write
 
 VERDICTS_FILE = "verdicts.csv"
 PAGES = {"EXHIBITS.md": "exhibits.md", "METHODS.md": "methods.md"}  # file -> its template

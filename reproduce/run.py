@@ -20,15 +20,22 @@ from rich.console import Console
 
 from gladius.validate import InputError
 from proofs_checks.digests import Definitions
-from reproduce import keys, provenance
+from reproduce.engine import keys, provenance
+from reproduce.engine.nouns import Cell, Exhibit
+from reproduce.engine.output import (
+    DIGITS,
+    clear_staging,
+    costs,
+    describe,
+    read_manifest,
+    write_exhibit,
+)
+from reproduce.engine.progress import progress
+from reproduce.engine.provenance import ROOT
+from reproduce.engine.store import Store, Stored, probe
+from reproduce.engine.view import Results
+from reproduce.engine.worker import Job, failure, one_thread, run_cell
 from reproduce.exhibits import PAPER
-from reproduce.output import DIGITS, clear_staging, costs, describe, read_manifest, write_exhibit
-from reproduce.progress import progress
-from reproduce.provenance import ROOT
-from reproduce.results import Results
-from reproduce.spec import Cell, Exhibit
-from reproduce.store import Store, Stored, probe
-from reproduce.worker import Job, failure, one_thread, run_cell
 
 # the files go into the checkout, or where the command runs if the wheel is installed
 HOME = ROOT if (ROOT / "pyproject.toml").is_file() else Path.cwd()
@@ -84,7 +91,7 @@ def run(
     if workers < 0:
         raise InputError("workers", workers, "give 0 (this process) or more")
     if device != "cpu":
-        from reproduce.device import check_device  # imports torch, which takes a second
+        from reproduce.engine.device import check_device  # imports torch, which takes a second
 
         check_device(device)
     store, target = Store(build), out or (SMOKE if smoke else GENERATED)

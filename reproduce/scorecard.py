@@ -14,10 +14,10 @@ import pandas as pd
 
 from reproduce import compare, published
 from reproduce.compare import ABSENT, BLANK, GIVEN
+from reproduce.engine.nouns import Exhibit
 from reproduce.judge import AGREES, DIFFERS, UNCLEAR
 from reproduce.means import LEVEL, holm
 from reproduce.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
-from reproduce.spec import Exhibit
 
 PARAMETERS = {"r a0": "theta_1", "r a1": "theta_2"}
 NOT_COUNTED = (BLANK, GIVEN)

@@ -5,7 +5,7 @@ from functools import cache
 from importlib import import_module
 
 from gladius.validate import InputError
-from reproduce.spec import Exhibit
+from reproduce.engine.nouns import Exhibit
 
 # exhibit -> the module that holds it beside others of its kind
 SHARED = {f"table_a{number}": "table_3" for number in range(1, 5)} | {"figure_a2": "figure_a1"}

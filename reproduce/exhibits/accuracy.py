@@ -18,6 +18,8 @@ import pandas as pd
 
 from reproduce import layout, published
 from reproduce.data import TRUTHS
+from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result
+from reproduce.engine.view import COLUMNS, Results, mean_of
 from reproduce.exact import BOUND, BOUNDS, RESAMPLED, bound_entry, resampled_cell
 from reproduce.exhibits import table_2
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
@@ -25,8 +27,6 @@ from reproduce.fits_author import epoch_records, training
 from reproduce.judge import CRITICAL, number
 from reproduce.means import MET, MISSED, UNDECIDED, repetitions, target_test, verdicts
 from reproduce.notes import notes
-from reproduce.results import COLUMNS, Results, mean_of
-from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result
 
 NAME, AFFINE = "accuracy", "affine"
 PLUG_IN = ("Plug-in", "leak_free tabular")

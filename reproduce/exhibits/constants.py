@@ -21,9 +21,9 @@ import pandas as pd
 
 from reproduce import layout
 from reproduce.corrected import ASCENT, COMPARED, METHODS, PRINTED
+from reproduce.engine.nouns import Cell, Entry, Exhibit, Record, Result
+from reproduce.engine.view import Results
 from reproduce.landscape import FROM_ZERO, TERMS, protocol
-from reproduce.results import Results
-from reproduce.spec import Cell, Entry, Exhibit, Record, Result
 
 NAME = "constants"
 TRAJECTORIES, RADII = (50, 1000), (1.0, 10.0)  # of the balls

@@ -20,11 +20,12 @@ import pandas as pd
 import gladius
 from gladius import LinearReward, PooledIncrements, TabularMDP, Transitions
 from gladius.designs.bus import BUS_REWARD, BusEngine
-from reproduce import layout, seeds
+from reproduce import layout
+from reproduce.engine import seeds
+from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result, worst
+from reproduce.engine.view import Results
 from reproduce.judge import CRITICAL, number
 from reproduce.notes import notes
-from reproduce.results import Results
-from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result, worst
 
 NAME = "coverage"
 SETS, SMOKE_SETS, BATCH = 1000, 4, 50

@@ -12,12 +12,12 @@ import numpy as np
 from scipy.stats import t as student
 
 from reproduce import layout, published
+from reproduce.engine.nouns import Entry, Exhibit
+from reproduce.engine.view import Results, mean_of
 from reproduce.exact import bound_cell
 from reproduce.layout import PAPER, Column
 from reproduce.many_inputs import BUS, fitting
 from reproduce.notes import notes
-from reproduce.results import Results, mean_of
-from reproduce.spec import Entry, Exhibit
 
 NAME = "figure_1"
 INPUTS, SMOKE_INPUTS = (2, 5, 20, 50, 100), (2,)

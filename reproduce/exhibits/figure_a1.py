@@ -12,10 +12,10 @@ import numpy as np
 
 from gladius.designs.bus import BusEngine
 from reproduce import layout, published
+from reproduce.engine.nouns import Array, Entry, Exhibit, Record, Result
+from reproduce.engine.view import Results
 from reproduce.exact import MILEAGES
 from reproduce.exhibits import table_3
-from reproduce.results import Results
-from reproduce.spec import Array, Entry, Exhibit, Record, Result
 
 MILEAGE = np.arange(1, MILEAGES + 1)
 ACTIONS = ((0, "maintain"), (1, "replace"))

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from reproduce import layout, seeds
-from reproduce.results import Results
-from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result
+from reproduce import layout
+from reproduce.engine import seeds
+from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result
+from reproduce.engine.view import Results
 
 NAME = "figure_gumbel"
 ROW, COLUMN = "-gamma", "Gumbel(-gamma, 1)"

@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 
 from reproduce import layout
+from reproduce.engine.nouns import Entry, Exhibit, Result
+from reproduce.engine.view import Results, mean_of
 from reproduce.inputs_worlds import VARIANTS
 from reproduce.many_inputs import FALSE, FOUND, RIGHT, ZETA_FALSE, ZETA_RIGHT, fitting
 from reproduce.means import repetitions
 from reproduce.notes import notes
-from reproduce.results import Results, mean_of
-from reproduce.spec import Entry, Exhibit, Result
 
 NAME = "relevant_inputs"
 INPUTS, SMOKE_INPUTS = 50, 31

@@ -19,11 +19,12 @@ import gladius
 from gladius import LinearReward, PooledIncrements, Results, Transitions
 from gladius.model.mdp import soft_bellman
 from gladius.results.inference import KINDS
-from reproduce import layout, seeds
+from reproduce import layout
+from reproduce.engine import seeds
+from reproduce.engine.nouns import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
+from reproduce.engine.view import Results as Cells
 from reproduce.judge import CRITICAL, number
 from reproduce.notes import notes
-from reproduce.results import Results as Cells
-from reproduce.spec import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
 
 NAME = "rust"
 DATA = "econirl.datasets/rust_bus_original.csv"  # in the wheel

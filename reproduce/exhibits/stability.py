@@ -23,11 +23,11 @@ import pandas as pd
 from gladius.designs.bus import BusEngine
 from gladius.paper.stability import level_flow, slowest_rate
 from reproduce import gradients, layout
+from reproduce.engine.nouns import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result
+from reproduce.engine.view import Results, records
 from reproduce.fits import fitting
 from reproduce.gradients import CLOSE, STEPS, TERM, setting_name
 from reproduce.judge import number
-from reproduce.results import Results, records
-from reproduce.spec import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result
 
 NAME = "stability"
 BETAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)

@@ -21,14 +21,14 @@ from gladius.designs.bus import BusEngine
 from gladius.methods import needs
 from reproduce import layout, published
 from reproduce.compare import counts
+from reproduce.engine.nouns import FAILED, Cell, Entry, Exhibit, Record, Result
+from reproduce.engine.view import Results, mean_of
 from reproduce.exhibits import table_2
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
 from reproduce.fits_author import training
 from reproduce.judge import number
 from reproduce.means import repetitions
 from reproduce.notes import notes
-from reproduce.results import Results, mean_of
-from reproduce.spec import FAILED, Cell, Entry, Exhibit, Record, Result
 from reproduce.tick_reasons import (
     BELLMAN,
     COLUMNS,

@@ -26,13 +26,13 @@ import pandas as pd
 from gladius.methods import needs, title
 from gladius.register import METHODS
 from reproduce import fits, layout, published
+from reproduce.engine.nouns import Cell, Entry, Exhibit, Record, Result
+from reproduce.engine.view import Results
 from reproduce.exact import BOUND, MEASURED, bound_entry, bound_protocol
 from reproduce.fits_author import EPOCHS_SHOWN, epoch_records, training
 from reproduce.judge import CRITICAL, number
 from reproduce.layout import PAPER, Column
 from reproduce.notes import notes
-from reproduce.results import Results
-from reproduce.spec import Cell, Entry, Exhibit, Record, Result
 
 NAME = "table_2"
 KNOWN_P, RESAMPLED = {"oracle": True}, {"oracle": True, "bootstrap": True}

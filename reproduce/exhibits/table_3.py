@@ -22,14 +22,14 @@ import numpy as np
 import pandas as pd
 
 from reproduce import layout, published
+from reproduce.engine.nouns import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
+from reproduce.engine.view import Results
 from reproduce.exact import MILEAGES
 from reproduce.exhibits import table_2
 from reproduce.fits import REPETITIONS, SMOKE_REPETITIONS
 from reproduce.fits_author import epoch_records, training
 from reproduce.layout import MARKS, PAPER, Column
 from reproduce.notes import notes
-from reproduce.results import Results
-from reproduce.spec import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
 
 NO_SPREAD = 1e-9  # relative; a smaller standard deviation over data sets is rounding
 MEAN, ONE = " mean", " (one data set)"

@@ -27,11 +27,11 @@ from scipy import stats
 
 from reproduce import layout, published
 from reproduce.demonstrations import DENOMINATORS, row
+from reproduce.engine.nouns import SEVERITY, Array, Cell, Entry, Exhibit
+from reproduce.engine.view import Results
 from reproduce.imitation import imitation_cell
 from reproduce.means import LEVEL, holm, interval, paired
 from reproduce.notes import notes
-from reproduce.results import Results
-from reproduce.spec import SEVERITY, Array, Cell, Entry, Exhibit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -241,7 +241,7 @@ def test_what_digests_cannot_see_does_not_occur() -> None:
         is_script = path.stem in ("__main__", "verify")  # which nothing imports
         assert is_script or module.effects == [], path
     code = {"proofs_checks.certificates.FOLDER", "proofs_checks.decide.ROOT"}
-    code |= {"reproduce.provenance.ROOT", "proofs_checks.numbering.records"}
+    code |= {"reproduce.engine.provenance.ROOT", "proofs_checks.numbering.records"}
     code |= {"proofs_checks.verify.FOLDER"}
     assert {name for name, is_place in found.items() if is_place} == code
     data = {"proofs_checks.printed_tables.PUBLISHED", "gladius.designs.experts.WEIGHTS"}

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gladius import BusEngine, Diagnostics, Estimate
-from reproduce.spec import Array
+from reproduce.engine.nouns import Array
 
 WORLD = BusEngine()
 

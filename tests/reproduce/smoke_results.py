@@ -15,10 +15,10 @@ from matplotlib.image import imread
 from matplotlib.text import Text
 
 from reproduce import exhibits, layout
+from reproduce.engine.nouns import Cell, Entry, Exhibit, Result
+from reproduce.engine.store import Stored
+from reproduce.engine.view import Results
 from reproduce.notes import caption
-from reproduce.results import Results
-from reproduce.spec import Cell, Entry, Exhibit, Result
-from reproduce.store import Stored
 
 
 def stored(result: Result, status: str = "ok") -> Stored:

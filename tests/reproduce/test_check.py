@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 from gladius.validate import InputError
 from proofs_checks.digests import Definitions
 from reproduce import __main__ as command
-from reproduce import check, exhibits, provenance, readme
+from reproduce import exhibits, readme
 from reproduce import run as runner
-from reproduce.output import MANIFESTS
-from reproduce.provenance import ROOT
+from reproduce.engine import check, provenance
+from reproduce.engine.output import MANIFESTS
+from reproduce.engine.provenance import ROOT
 from tests.reproduce.toys import toy
 
 Run = Callable[..., runner.Outcome]

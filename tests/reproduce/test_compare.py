@@ -22,6 +22,8 @@ from reproduce import differences, exact, exhibits, published
 from reproduce import run as runner
 from reproduce.__main__ import app
 from reproduce.compare import ABSENT, BLANK, GIVEN, LEVEL_OPEN, OTHER_VARIANT
+from reproduce.engine.nouns import Exhibit
+from reproduce.engine.view import COLUMNS
 from reproduce.judge import (
     AGREES,
     DIFFERS,
@@ -31,8 +33,6 @@ from reproduce.judge import (
     judge,
     spread_test,
 )
-from reproduce.results import COLUMNS
-from reproduce.spec import Exhibit
 
 REPETITIONS = 20
 

@@ -11,12 +11,13 @@ import pytest
 import gladius
 from gladius import BusEngine
 from gladius.designs.bus import BUS_REWARD
-from reproduce import compare, exact, exhibits, layout, seeds
+from reproduce import compare, exact, exhibits, layout
 from reproduce.compare import GIVEN
+from reproduce.engine import seeds
+from reproduce.engine.nouns import Array, Record, Result
+from reproduce.engine.provenance import ROOT
 from reproduce.exhibits import figure_a1, figure_gumbel, table_3
 from reproduce.judge import AGREES, DIFFERS
-from reproduce.provenance import ROOT
-from reproduce.spec import Array, Record, Result
 from tests.reproduce.smoke_results import computed, results_of, written
 
 TABLES = ("table_3", "table_a1", "table_a2", "table_a3", "table_a4")

@@ -20,8 +20,11 @@ from gladius.designs.efficiency import bounds as exact_bounds
 from gladius.designs.metrics import mape
 from gladius.model.mdp import TabularMDP
 from gladius.panel.record import Counts, group
-from reproduce import data, exhibits, seeds
+from reproduce import data, exhibits
 from reproduce.data import TRUTHS
+from reproduce.engine import seeds
+from reproduce.engine.nouns import Cell, Entry, Record, Result, summarise
+from reproduce.engine.view import Results
 from reproduce.exact import (
     BOUND,
     BOUNDS,
@@ -45,8 +48,6 @@ from reproduce.means import (
     target_test,
     verdicts,
 )
-from reproduce.results import Results
-from reproduce.spec import Cell, Entry, Record, Result, summarise
 from tests.reproduce.smoke_results import resized, results_of, stored, written
 
 

@@ -18,12 +18,13 @@ import pytest
 from gladius.validate import InputError
 from proofs_checks.digests import CODE, WHOLE, Definitions
 from proofs_checks.syntax import reference
-from reproduce import exhibits, keys, provenance, worker
+from reproduce import exhibits
 from reproduce import run as runner
+from reproduce.engine import keys, provenance, worker
+from reproduce.engine.nouns import Cell
+from reproduce.engine.provenance import ROOT
+from reproduce.engine.register import FUNCTIONS
 from reproduce.fits_author import training
-from reproduce.provenance import ROOT
-from reproduce.register import FUNCTIONS
-from reproduce.spec import Cell
 from tests.reproduce.toys import toy
 
 Keys = dict[str, str]  # of cells, by their digests
@@ -141,7 +142,7 @@ MOVES = {
     "gladius.designs.experts": "gladius.worlds.trained",
     "proofs_checks.printed_tables": "proofs_checks.paper",
     "reproduce.fits": "reproduce.exhibits.fitted",
-    "reproduce.store": "reproduce.stored",
+    "reproduce.engine.store": "reproduce.stored",
 }
 
 
@@ -343,7 +344,7 @@ def test_only_a_cell_that_can_use_a_device_has_it_in_its_key(
     pieces = [keys.pieces(Definitions(), cell, device) for device in ("cpu", "cuda")]
     assert (keys.key(pieces[0]) != keys.key(pieces[1])) == takes
     assert keys.code(pieces[:1]) == keys.code(pieces[1:])  # a manifest's has no device
-    assert ("reproduce.device.computing_on" in pieces[0]) == takes
+    assert ("reproduce.engine.device.computing_on" in pieces[0]) == takes
 
 
 def test_the_key_holds_settings_and_no_versions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,7 +389,7 @@ def test_every_definition_that_a_result_passes_through_is_in_its_key_or_its_view
         "Entry",
         "_name",
     }
-    assert {"reproduce.store.decode", "reproduce.output.draw"} <= held.keys()
+    assert {"reproduce.engine.store.decode", "reproduce.engine.output.draw"} <= held.keys()
 
 
 PACKAGE = {
@@ -422,8 +423,8 @@ def test_a_worker_with_another_checkout_refuses_by_name() -> None:
     cell = toy().entries(False)[0].cell
     pieces = keys.pieces(Definitions(), cell, "cpu")
     assert status_of(cell, pieces) == "ok"
-    edited = {**pieces, "reproduce.seeds.generators": "edited"}
-    said = "this worker differs from the run in reproduce.seeds.generators"
+    edited = {**pieces, "reproduce.engine.seeds.generators": "edited"}
+    said = "this worker differs from the run in reproduce.engine.seeds.generators"
     assert status_of(cell, edited).endswith(said)
 
 

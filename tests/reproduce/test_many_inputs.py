@@ -11,13 +11,13 @@ from scipy.special import logsumexp, softmax
 from gladius import methods
 from gladius.designs.inputs_bus import InputsBus
 from gladius.designs.metrics import mape
+from reproduce.engine.nouns import Result, summarise
+from reproduce.engine.seeds import generators
+from reproduce.engine.view import Results
 from reproduce.exact import bound_cell, with_inputs
 from reproduce.exhibits import figure_1, relevant_inputs
 from reproduce.inputs_worlds import VARIANTS
 from reproduce.many_inputs import FALSE, RIGHT, compute, fitting, make_world
-from reproduce.results import Results
-from reproduce.seeds import generators
-from reproduce.spec import Result, summarise
 from tests.reproduce.smoke_results import stored, written
 
 

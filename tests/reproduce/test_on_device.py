@@ -13,9 +13,10 @@ import torch
 from pretended_device import OnDevice, pretended_device
 
 from gladius.validate import InputError
-from reproduce import device, fits
+from reproduce import fits
 from reproduce import run as runner
-from reproduce.spec import Entry
+from reproduce.engine import device
+from reproduce.engine.nouns import Entry
 from tests.reproduce.toys import numbers, toy
 
 Run = Callable[..., runner.Outcome]

@@ -12,8 +12,8 @@ from scipy.stats import norm
 import gladius
 from gladius import InputError, LinearReward
 from gladius.panel.record import Counts
+from reproduce.engine.nouns import NOT_RUN
 from reproduce.exhibits import coverage, rust
-from reproduce.spec import NOT_RUN
 
 needs_data = pytest.mark.skipif(find_spec("econirl") is None, reason="econirl is not installed")
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from reproduce import __main__ as command
 from reproduce import exhibits, report
-from reproduce.output import MANIFESTS, read_manifest
+from reproduce.engine.output import MANIFESTS, read_manifest
 from reproduce.run import GENERATED
 
 

@@ -23,14 +23,15 @@ from typer.testing import CliRunner
 
 from gladius.validate import InputError
 from reproduce import __main__ as command
-from reproduce import exhibits, provenance, published, seeds
+from reproduce import exhibits, published
 from reproduce import run as runner
-from reproduce.output import STAGING
-from reproduce.progress import progress
-from reproduce.provenance import ROOT
-from reproduce.results import COLUMNS, Results
-from reproduce.spec import Exhibit
-from reproduce.store import Store, _sealed, decode
+from reproduce.engine import provenance, seeds
+from reproduce.engine.nouns import Exhibit
+from reproduce.engine.output import STAGING
+from reproduce.engine.progress import progress
+from reproduce.engine.provenance import ROOT
+from reproduce.engine.store import Store, _sealed, decode
+from reproduce.engine.view import COLUMNS, Results
 from tests.reproduce.toys import ROWS, files, numbers, toy
 
 Run = Callable[..., runner.Outcome]

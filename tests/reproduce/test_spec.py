@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from gladius.validate import InputError
 from reproduce import run as runner
-from reproduce import seeds
-from reproduce.spec import Cell, Entry, Exhibit, Record, Result, summarise, worst
-from reproduce.store import Store, Stored, decode, encode
+from reproduce.engine import seeds
+from reproduce.engine.nouns import Cell, Entry, Exhibit, Record, Result, summarise, worst
+from reproduce.engine.store import Store, Stored, decode, encode
 from tests.reproduce.toys import toy
 
 CELL = Cell("tests.reproduce.toys:compute", {"repetitions": 5})

@@ -17,11 +17,11 @@ from gladius.model.frequencies import TransitionProbabilities, empirical_transit
 from gladius.panel.record import group
 from reproduce import compare, limits, published, tick_reasons, traits
 from reproduce.compare import counts
+from reproduce.engine.nouns import Array, Cell, Entry, Record, Result
+from reproduce.engine.view import Results
 from reproduce.exhibits import table_1, table_2
 from reproduce.judge import AGREES, DIFFERS, IN_PART, UNCLEAR
 from reproduce.published import OTHER_VARIANT
-from reproduce.results import Results
-from reproduce.spec import Array, Cell, Entry, Record, Result
 from tests.reproduce import toys
 from tests.reproduce.estimates import WORLD, planted
 from tests.reproduce.smoke_results import FAILED, entry_of, stored, written

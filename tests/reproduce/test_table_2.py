@@ -10,11 +10,11 @@ import pytest
 
 from gladius import METHODS
 from reproduce import fits
+from reproduce.engine.nouns import Entry, Result, summarise
+from reproduce.engine.store import Stored
+from reproduce.engine.view import Results
 from reproduce.exhibits import table_2
 from reproduce.fits_author import EPOCHS_SHOWN
-from reproduce.results import Results
-from reproduce.spec import Entry, Result, summarise
-from reproduce.store import Stored
 from tests.reproduce.estimates import planted
 from tests.reproduce.smoke_results import FAILED, stored, written
 

@@ -14,10 +14,11 @@ from pretended_device import pretended_device
 
 from gladius.designs.gym import ACROBOT, Episodes, episode_seeds, evaluate
 from gladius.panel.record import Transitions
-from reproduce import demonstrations, imitation, seeds
+from reproduce import demonstrations, imitation
+from reproduce.engine import seeds
+from reproduce.engine.nouns import NOT_RUN, Cell, Result
+from reproduce.engine.view import Results
 from reproduce.exhibits import table_4
-from reproduce.results import Results
-from reproduce.spec import NOT_RUN, Cell, Result
 from tests.reproduce.smoke_results import computed, stored, written
 
 gymnasium_needed = pytest.mark.skipif(not find_spec("gymnasium"), reason="gymnasium not installed")

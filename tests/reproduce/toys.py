@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 
 from gladius.validate import InputError
-from reproduce import seeds
-from reproduce.results import Results
-from reproduce.spec import Cell, Entry, Exhibit, Record, Result, summarise
+from reproduce.engine import seeds
+from reproduce.engine.nouns import Cell, Entry, Exhibit, Record, Result, summarise
+from reproduce.engine.view import Results
 
 ROWS = ("10", "20", "30")
 

@@ -17,10 +17,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from proofs_checks.digests import file_sha256
-from reproduce.keys import combined
-from reproduce.results import Results
-from reproduce.spec import Exhibit
-from reproduce.store import Stored, write
+from reproduce.engine.keys import combined
+from reproduce.engine.nouns import Exhibit
+from reproduce.engine.store import Stored, write
+from reproduce.engine.view import Results
 
 MANIFESTS = "manifests"
 STAGING = ".staging-"  # then the process that writes there

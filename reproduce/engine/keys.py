@@ -15,18 +15,22 @@ from gladius.register import METHODS, PROTOCOLS, ROW_CLASSES
 from gladius.solvers.compiled import IS_COMPILED
 from gladius.validate import InputError
 from proofs_checks.digests import Definitions, sha256
-from reproduce.register import FUNCTIONS
-from reproduce.spec import Cell, Exhibit
+from reproduce.engine.nouns import Cell, Exhibit
+from reproduce.engine.register import FUNCTIONS
 
 # what every result passes through on its way into its cell's file, and from there into the tables
 PATH = (
-    "reproduce.spec:Cell",
-    "reproduce.worker:one_thread",
-    "reproduce.worker:compute",
-    "reproduce.store:encode",
+    "reproduce.engine.nouns:Cell",
+    "reproduce.engine.worker:one_thread",
+    "reproduce.engine.worker:compute",
+    "reproduce.engine.store:encode",
 )
-PATH_OF_VIEWS = ("reproduce.store:decode", "reproduce.results:Results", "reproduce.output:draw")
-ON_DEVICE, COMPILED = "reproduce.device:computing_on", "gladius.solvers.compiled:compiled"
+PATH_OF_VIEWS = (
+    "reproduce.engine.store:decode",
+    "reproduce.engine.view:Results",
+    "reproduce.engine.output:draw",
+)
+ON_DEVICE, COMPILED = "reproduce.engine.device:computing_on", "gladius.solvers.compiled:compiled"
 DEVICE, SETTINGS = "device", "settings"
 
 

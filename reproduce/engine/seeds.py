@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reproduce.spec import Cell
+from reproduce.engine.nouns import Cell
 
 ROOT = 2026_11_21  # an arbitrary constant, chosen once and before any result was seen
 

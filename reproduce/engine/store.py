@@ -19,7 +19,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from gladius.validate import InputError
-from reproduce.spec import FAILED, Cell, Record, Result, check_result
+from reproduce.engine.nouns import FAILED, Cell, Record, Result, check_result
 
 HEAD, MIDDLE, TAIL = '{"checksum": "', '",\n"cell": ', "}\n"
 

@@ -17,10 +17,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from proofs_checks.digests import Definitions
-from reproduce import keys, provenance, seeds
-from reproduce.provenance import ROOT
-from reproduce.spec import FAILED, Cell, Result, check_result
-from reproduce.store import Stored, encode
+from reproduce.engine import keys, provenance, seeds
+from reproduce.engine.nouns import FAILED, Cell, Result, check_result
+from reproduce.engine.provenance import ROOT
+from reproduce.engine.store import Stored, encode
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 REASON_LENGTH = 200  # characters of an error message that a table shows
@@ -65,7 +65,7 @@ def run_cell(job: Job) -> tuple[Cell, str]:
             status, trace = failure(error), traceback.format_exc()
     machine = provenance.machine()
     if job.device != "cpu":
-        from reproduce.device import gpu
+        from reproduce.engine.device import gpu
 
         machine = machine | gpu()
     record = {
@@ -87,7 +87,7 @@ def run_cell(job: Job) -> tuple[Cell, str]:
 def _on(device: str) -> AbstractContextManager[None]:
     if device == "cpu":
         return nullcontext()
-    from reproduce.device import computing_on  # imports torch, which most cells do without
+    from reproduce.engine.device import computing_on  # imports torch, which most cells do without
 
     return computing_on(device)
 

@@ -24,7 +24,7 @@ import numpy as np
 from gladius.register import METHODS
 from gladius.validate import Array as Array
 from gladius.validate import InputError, check_whole
-from reproduce.register import FUNCTIONS
+from reproduce.engine.register import FUNCTIONS
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gladius.validate import InputError
-from reproduce.spec import Array, Entry, Record, Result, as_stored
-from reproduce.store import Stored
+from reproduce.engine.nouns import Array, Entry, Record, Result, as_stored
+from reproduce.engine.store import Stored
 
 if TYPE_CHECKING:  # pandas costs what the command `list` takes
     import pandas as pd

@@ -16,7 +16,7 @@ from typing import Any
 
 from proofs_checks.digests import CODE
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 # distributions whose versions are recorded: they can move a number
 PACKAGES = (
     *("numpy", "scipy", "torch", "pandas", "scikit-learn", "gymnasium", "box2d", "cvxpy"),

@@ -15,11 +15,11 @@ from typing import Any
 
 from gladius.validate import InputError
 from proofs_checks.digests import Definitions, file_sha256
-from reproduce import keys, provenance
-from reproduce.output import MANIFESTS, edited, read_manifest
-from reproduce.provenance import ROOT
-from reproduce.spec import Exhibit
-from reproduce.store import write
+from reproduce.engine import keys, provenance
+from reproduce.engine.nouns import Exhibit
+from reproduce.engine.output import MANIFESTS, edited, read_manifest
+from reproduce.engine.provenance import ROOT
+from reproduce.engine.store import write
 
 OLDER = "older code"
 # what is not made of cells, but by `python -m proofs_checks` with its data
