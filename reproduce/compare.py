@@ -38,9 +38,9 @@ from scipy.stats import norm
 
 from gladius.validate import InputError
 from reproduce import published
+from reproduce.cells.bus_exact import RESAMPLED, RESAMPLES, SPREAD
 from reproduce.engine.nouns import NOT_RUN, Exhibit
 from reproduce.engine.view import COLUMNS
-from reproduce.exact import RESAMPLED, RESAMPLES, SPREAD
 from reproduce.judge import (
     AGREES,
     DIFFERS,

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from reproduce.cells.fits_author import EPOCHS
 from reproduce.compare import BLANK
-from reproduce.fits_author import EPOCHS
 from reproduce.judge import AGREES, DIFFERS, IN_PART, UNCLEAR
 from reproduce.published import OTHER_VARIANT
 

@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 
 from reproduce import layout, published
-from reproduce.data import TRUTHS
+from reproduce.cells.bus_exact import BOUND, BOUNDS, RESAMPLED, bound_entry, resampled_cell
+from reproduce.cells.data import TRUTHS
+from reproduce.cells.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
+from reproduce.cells.fits_author import epoch_records, training
 from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import COLUMNS, Results, mean_of
-from reproduce.exact import BOUND, BOUNDS, RESAMPLED, bound_entry, resampled_cell
 from reproduce.exhibits import table_2
-from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
-from reproduce.fits_author import epoch_records, training
 from reproduce.judge import CRITICAL, number
 from reproduce.means import MET, MISSED, UNDECIDED, repetitions, target_test, verdicts
 from reproduce.notes import notes

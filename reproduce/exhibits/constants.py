@@ -2,11 +2,11 @@
 
 First figure: bound over observed for each of the appendix's constants, at points of a ball; 1 is
 tight. Its table: the PL constants, beside the least (1/2)|gradient|^2 / (loss - infimum) found in
-the ball, which no constant that holds exceeds. See `reproduce.landscape`.
+the ball, which no constant that holds exceeds. See `reproduce.cells.loss_bounds`.
 
 Second figure: the corrected chain. Left, the distance to the minimiser against steps, one curve for
 each data set, with the slope that the curvature at the minimiser predicts. Right, the PL constant
-below a level: proved, printed, and the least ratio found. See `reproduce.corrected`.
+below a level: proved, printed, and the least ratio found. See `reproduce.cells.corrected`.
 """
 
 import math
@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 
 from reproduce import layout
-from reproduce.corrected import ASCENT, COMPARED, METHODS, PRINTED
+from reproduce.cells.corrected import ASCENT, COMPARED, METHODS, PRINTED
+from reproduce.cells.loss_bounds import FROM_ZERO, TERMS, protocol
 from reproduce.engine.nouns import Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results
-from reproduce.landscape import FROM_ZERO, TERMS, protocol
 
 NAME = "constants"
 TRAJECTORIES, RADII = (50, 1000), (1.0, 10.0)  # of the balls

@@ -12,11 +12,11 @@ import numpy as np
 from scipy.stats import t as student
 
 from reproduce import layout, published
+from reproduce.cells.bus_exact import bound_cell
+from reproduce.cells.many_inputs import BUS, fitting
 from reproduce.engine.nouns import Entry, Exhibit
 from reproduce.engine.view import Results, mean_of
-from reproduce.exact import bound_cell
 from reproduce.layout import PAPER, Column
-from reproduce.many_inputs import BUS, fitting
 from reproduce.notes import notes
 
 NAME = "figure_1"

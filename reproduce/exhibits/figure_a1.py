@@ -12,9 +12,9 @@ import numpy as np
 
 from gladius.designs.bus import BusEngine
 from reproduce import layout, published
+from reproduce.cells.bus_exact import MILEAGES
 from reproduce.engine.nouns import Array, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results
-from reproduce.exact import MILEAGES
 from reproduce.exhibits import table_3
 
 MILEAGE = np.arange(1, MILEAGES + 1)

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from reproduce import layout
+from reproduce.cells.inputs_designs import VARIANTS
+from reproduce.cells.many_inputs import FALSE, FOUND, RIGHT, ZETA_FALSE, ZETA_RIGHT, fitting
 from reproduce.engine.nouns import Entry, Exhibit, Result
 from reproduce.engine.view import Results, mean_of
-from reproduce.inputs_worlds import VARIANTS
-from reproduce.many_inputs import FALSE, FOUND, RIGHT, ZETA_FALSE, ZETA_RIGHT, fitting
 from reproduce.means import repetitions
 from reproduce.notes import notes
 

@@ -8,7 +8,7 @@ two-sided PL condition, beta <= 1/2. A star marks PRINTED, the paper's setting.
 
 The table of runs: the algorithm on Table 2's data sets (CLASSES, RUNS). The traces: its level and
 Bellman term on the map's data. The table of steps: how many it needs on one data set until r is
-close to the minimiser's. See `reproduce.gradients`.
+close to the minimiser's. See `reproduce.cells.step_sizes`.
 """
 
 import math
@@ -22,11 +22,12 @@ import pandas as pd
 
 from gladius.designs.bus import BusEngine
 from gladius.paper.stability import level_flow, slowest_rate
-from reproduce import gradients, layout
+from reproduce import layout
+from reproduce.cells import step_sizes as gradients
+from reproduce.cells.fits import fitting
+from reproduce.cells.step_sizes import CLOSE, STEPS, TERM, setting_name
 from reproduce.engine.nouns import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results, records
-from reproduce.fits import fitting
-from reproduce.gradients import CLOSE, STEPS, TERM, setting_name
 from reproduce.judge import number
 
 NAME = "stability"

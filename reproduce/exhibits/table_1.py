@@ -20,12 +20,20 @@ from scipy.stats import t as student
 from gladius.designs.bus import BusEngine
 from gladius.methods import needs
 from reproduce import layout, published
+from reproduce.cells.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
+from reproduce.cells.fits_author import training
+from reproduce.cells.table_1_cells import (
+    LIMITS,
+    SCALABLE,
+    SECONDS,
+    TICK,
+    bellman_errors,
+    mean_record,
+)
 from reproduce.compare import counts
 from reproduce.engine.nouns import FAILED, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results, mean_of
 from reproduce.exhibits import table_2
-from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
-from reproduce.fits_author import training
 from reproduce.judge import number
 from reproduce.means import repetitions
 from reproduce.notes import notes
@@ -45,7 +53,6 @@ from reproduce.tick_reasons import (
     fold,
     reason,
 )
-from reproduce.traits import LIMITS, SCALABLE, SECONDS, TICK, bellman_errors, mean_record
 
 NAME = "table_1"
 MEASURED = "measured"

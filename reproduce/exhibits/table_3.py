@@ -22,12 +22,12 @@ import numpy as np
 import pandas as pd
 
 from reproduce import layout, published
+from reproduce.cells.bus_exact import MILEAGES
+from reproduce.cells.fits import REPETITIONS, SMOKE_REPETITIONS
+from reproduce.cells.fits_author import epoch_records, training
 from reproduce.engine.nouns import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results
-from reproduce.exact import MILEAGES
 from reproduce.exhibits import table_2
-from reproduce.fits import REPETITIONS, SMOKE_REPETITIONS
-from reproduce.fits_author import epoch_records, training
 from reproduce.layout import MARKS, PAPER, Column
 from reproduce.notes import notes
 

@@ -26,10 +26,10 @@ import pandas as pd
 from scipy import stats
 
 from reproduce import layout, published
-from reproduce.demonstrations import DENOMINATORS, row
+from reproduce.cells.demonstrations import DENOMINATORS, row
+from reproduce.cells.imitation import imitation_cell
 from reproduce.engine.nouns import SEVERITY, Array, Cell, Entry, Exhibit
 from reproduce.engine.view import Results
-from reproduce.imitation import imitation_cell
 from reproduce.means import LEVEL, holm, interval, paired
 from reproduce.notes import notes
 

@@ -18,9 +18,10 @@ from typer.testing import CliRunner
 
 from gladius.validate import InputError
 from reproduce import compare as comparison
-from reproduce import differences, exact, exhibits, published
+from reproduce import differences, exhibits, published
 from reproduce import run as runner
 from reproduce.__main__ import app
+from reproduce.cells import bus_exact as exact
 from reproduce.compare import ABSENT, BLANK, GIVEN, LEVEL_OPEN, OTHER_VARIANT
 from reproduce.engine.nouns import Exhibit
 from reproduce.engine.view import COLUMNS

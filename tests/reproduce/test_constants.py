@@ -14,12 +14,10 @@ from gladius.panel.record import group
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.worlds import Empirical, empirical
-from reproduce import landscape
-from reproduce.corrected import ASCENT, PRINTED, descents
-from reproduce.data import data_sets
-from reproduce.exhibits import constants
-from reproduce.gradients import Tables, decade
-from reproduce.landscape import (
+from reproduce.cells import loss_bounds as landscape
+from reproduce.cells.corrected import ASCENT, PRINTED, descents
+from reproduce.cells.data import data_sets
+from reproduce.cells.loss_bounds import (
     TERMS,
     Landscape,
     centre,
@@ -29,6 +27,8 @@ from reproduce.landscape import (
     sample_of,
     worst_starts,
 )
+from reproduce.cells.step_sizes import Tables, decade
+from reproduce.exhibits import constants
 from tests.reproduce.smoke_results import computed, resized, results_of, written
 
 WORLD = BusEngine()

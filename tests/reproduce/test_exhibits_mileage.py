@@ -11,7 +11,8 @@ import pytest
 import gladius
 from gladius import BusEngine
 from gladius.designs.bus import BUS_REWARD
-from reproduce import compare, exact, exhibits, layout
+from reproduce import compare, exhibits, layout
+from reproduce.cells import bus_exact as exact
 from reproduce.compare import GIVEN
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Array, Record, Result

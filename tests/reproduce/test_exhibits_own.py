@@ -20,12 +20,9 @@ from gladius.designs.efficiency import bounds as exact_bounds
 from gladius.designs.metrics import mape
 from gladius.model.mdp import TabularMDP
 from gladius.panel.record import Counts, group
-from reproduce import data, exhibits
-from reproduce.data import TRUTHS
-from reproduce.engine import seeds
-from reproduce.engine.nouns import Cell, Entry, Record, Result, summarise
-from reproduce.engine.view import Results
-from reproduce.exact import (
+from reproduce import exhibits
+from reproduce.cells import data
+from reproduce.cells.bus_exact import (
     BOUND,
     BOUNDS,
     SPREAD,
@@ -34,9 +31,13 @@ from reproduce.exact import (
     resampled,
     resampled_cell,
 )
+from reproduce.cells.data import TRUTHS
+from reproduce.cells.fits import compute, fitting, resamples
+from reproduce.engine import seeds
+from reproduce.engine.nouns import Cell, Entry, Record, Result, summarise
+from reproduce.engine.view import Results
 from reproduce.exhibits import accuracy, table_2
 from reproduce.exhibits.accuracy import check
-from reproduce.fits import compute, fitting, resamples
 from reproduce.means import (
     MET,
     MISSED,

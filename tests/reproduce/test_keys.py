@@ -20,11 +20,11 @@ from proofs_checks.digests import CODE, WHOLE, Definitions
 from proofs_checks.syntax import reference
 from reproduce import exhibits
 from reproduce import run as runner
+from reproduce.cells.fits_author import training
 from reproduce.engine import keys, provenance, worker
 from reproduce.engine.nouns import Cell
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.register import FUNCTIONS
-from reproduce.fits_author import training
 from tests.reproduce.toys import toy
 
 Keys = dict[str, str]  # of cells, by their digests
@@ -141,7 +141,7 @@ MOVES = {
     "gladius.erm.observations.sparse": "gladius.selection",
     "gladius.designs.experts": "gladius.worlds.trained",
     "proofs_checks.printed_tables": "proofs_checks.paper",
-    "reproduce.fits": "reproduce.exhibits.fitted",
+    "reproduce.cells.fits": "reproduce.exhibits.fitted",
     "reproduce.engine.store": "reproduce.stored",
 }
 

@@ -11,13 +11,13 @@ from scipy.special import logsumexp, softmax
 from gladius import methods
 from gladius.designs.inputs_bus import InputsBus
 from gladius.designs.metrics import mape
+from reproduce.cells.bus_exact import bound_cell, with_inputs
+from reproduce.cells.inputs_designs import VARIANTS
+from reproduce.cells.many_inputs import FALSE, RIGHT, compute, fitting, make_world
 from reproduce.engine.nouns import Result, summarise
 from reproduce.engine.seeds import generators
 from reproduce.engine.view import Results
-from reproduce.exact import bound_cell, with_inputs
 from reproduce.exhibits import figure_1, relevant_inputs
-from reproduce.inputs_worlds import VARIANTS
-from reproduce.many_inputs import FALSE, RIGHT, compute, fitting, make_world
 from tests.reproduce.smoke_results import stored, written
 
 
@@ -83,7 +83,7 @@ def test_a_cell_scores_what_a_user_would_get(monkeypatch: pytest.MonkeyPatch) ->
         rewards.append(estimate.reward(train.states, train.actions))
         return 0.0
 
-    monkeypatch.setattr("reproduce.many_inputs.mape", score)
+    monkeypatch.setattr("reproduce.cells.many_inputs.mape", score)
     monkeypatch.setattr(InputsBus, "reward", lambda *given: np.nan)
     compute(cell)
     np.testing.assert_array_equal(rewards[0], estimate.reward(train.states, train.actions))

@@ -13,8 +13,8 @@ import torch
 from pretended_device import OnDevice, pretended_device
 
 from gladius.validate import InputError
-from reproduce import fits
 from reproduce import run as runner
+from reproduce.cells import fits
 from reproduce.engine import device
 from reproduce.engine.nouns import Entry
 from tests.reproduce.toys import numbers, toy

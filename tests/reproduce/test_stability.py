@@ -14,10 +14,10 @@ from gladius.panel.record import Counts
 from gladius.paper.algorithm import Options, algorithm_1
 from gladius.paper.stability import expected_counts
 from gladius.paper.table_descent import PRINTED, descend
-from reproduce import gradients
+from reproduce.cells import step_sizes as gradients
+from reproduce.cells.step_sizes import STEPS, Tables, decade, follow, marks
 from reproduce.engine.nouns import Cell, Result
 from reproduce.exhibits import stability
-from reproduce.gradients import STEPS, Tables, decade, follow, marks
 from tests.reproduce.smoke_results import entry_of, resized, results_of, written
 
 RATIOS, TAU = [0.5, 10.0], 0.1

@@ -15,7 +15,9 @@ import pytest
 from gladius import METHODS, Estimate
 from gladius.model.frequencies import TransitionProbabilities, empirical_transition_probabilities
 from gladius.panel.record import group
-from reproduce import compare, limits, published, tick_reasons, traits
+from reproduce import compare, published, tick_reasons
+from reproduce.cells import child as limits
+from reproduce.cells import table_1_cells as traits
 from reproduce.compare import counts
 from reproduce.engine.nouns import Array, Cell, Entry, Record, Result
 from reproduce.engine.view import Results

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from gladius import METHODS
-from reproduce import fits
+from reproduce.cells import fits
+from reproduce.cells.fits_author import EPOCHS_SHOWN
 from reproduce.engine.nouns import Entry, Result, summarise
 from reproduce.engine.store import Stored
 from reproduce.engine.view import Results
 from reproduce.exhibits import table_2
-from reproduce.fits_author import EPOCHS_SHOWN
 from tests.reproduce.estimates import planted
 from tests.reproduce.smoke_results import FAILED, stored, written
 

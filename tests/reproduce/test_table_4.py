@@ -14,7 +14,7 @@ from pretended_device import pretended_device
 
 from gladius.designs.gym import ACROBOT, Episodes, episode_seeds, evaluate
 from gladius.panel.record import Transitions
-from reproduce import demonstrations, imitation
+from reproduce.cells import demonstrations, imitation
 from reproduce.engine import seeds
 from reproduce.engine.nouns import NOT_RUN, Cell, Result
 from reproduce.engine.view import Results
@@ -49,8 +49,8 @@ def watched(monkeypatch: pytest.MonkeyPatch, cell: Cell) -> tuple[list[Transitio
         return evaluate(world, policy, where, *rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr("reproduce.imitation.learn", watched_learn)
-        patch.setattr("reproduce.imitation.evaluate", watched_evaluate)
+        patch.setattr("reproduce.cells.imitation.learn", watched_learn)
+        patch.setattr("reproduce.cells.imitation.evaluate", watched_evaluate)
         imitation.compute(cell)
     return data, starts
 

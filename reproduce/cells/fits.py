@@ -21,7 +21,7 @@ from gladius.model.estimate import Estimate
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Transitions
 from gladius.register import METHODS
-from reproduce.data import data_sets, make_world, on_grid, splits
+from reproduce.cells.data import data_sets, make_world, on_grid, splits
 from reproduce.engine import seeds
 from reproduce.engine.nouns import FAILED, SEVERITY, Array, Cell, Record, Result, summarise
 

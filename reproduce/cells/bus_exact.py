@@ -12,7 +12,7 @@ import numpy as np
 from gladius.designs import efficiency
 from gladius.designs.bus import MAINTAIN, BusEngine
 from gladius.panel.record import Transitions
-from reproduce.data import SHARE, data_sets, make_world
+from reproduce.cells.data import SHARE, data_sets, make_world
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Array, Cell, Entry, Record, Result, summarise
 

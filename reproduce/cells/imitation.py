@@ -36,7 +36,7 @@ from gladius.panel.record import Transitions
 from gladius.solvers import networks as nets
 from gladius.solvers.networks import Parameters, Tensor
 from gladius.validate import Array
-from reproduce.demonstrations import (
+from reproduce.cells.demonstrations import (
     STREAM,
     demonstrations,
     evaluation_seeds,

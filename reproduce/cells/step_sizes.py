@@ -35,9 +35,9 @@ from gladius.paper.table_descent import (
     table_data,
 )
 from proofs_checks.oracle.risk import Sample
-from reproduce.data import data_sets
+from reproduce.cells.data import data_sets
+from reproduce.cells.loss_bounds import centre, sample_of
 from reproduce.engine.nouns import Array, Cell, Record, Result
-from reproduce.landscape import centre, sample_of
 
 FD_STEP = 1e-4  # of the central differences of a step
 DIVERGED = 1e4  # relative distance of r at which a run has diverged

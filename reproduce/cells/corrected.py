@@ -11,9 +11,9 @@ import numpy as np
 
 from proofs_checks.corrected.search import least_ratio
 from proofs_checks.oracle import polyak, separated
+from reproduce.cells.loss_bounds import centre, log_combined
+from reproduce.cells.step_sizes import DECADE, Step, Tables, decade, follow, marks
 from reproduce.engine.nouns import Array, Cell, Record, Result
-from reproduce.gradients import DECADE, Step, Tables, decade, follow, marks
-from reproduce.landscape import centre, log_combined
 
 PRINTED, ASCENT, BY_VISITS = "Algorithm 1 as printed", "ascent by visits", "printed, by visits"
 COMPARED = ("zeta exact", "level closed", "V closed")

@@ -21,7 +21,7 @@ from gladius.panel.record import Counts, group
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample
-from reproduce.data import data_sets
+from reproduce.cells.data import data_sets
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Array, Cell, Record, Result
 

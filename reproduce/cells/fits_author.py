@@ -11,7 +11,7 @@ from gladius.designs.bus import BusEngine
 from gladius.designs.metrics import mape
 from gladius.panel.anchor import Anchor
 from gladius.paper import author
-from reproduce.data import data_sets
+from reproduce.cells.data import data_sets
 from reproduce.engine import seeds
 from reproduce.engine.nouns import SEVERITY, Array, Cell, Record, Result, summarise
 

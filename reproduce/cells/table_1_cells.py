@@ -19,11 +19,11 @@ from gladius.methods import needs
 from gladius.model.estimate import Estimate
 from gladius.model.frequencies import TransitionProbabilities
 from gladius.panel.record import Counts
-from reproduce import limits
-from reproduce.data import SHARE, by_mileage, data_sets
+from reproduce.cells import child as limits
+from reproduce.cells.data import SHARE, by_mileage, data_sets
+from reproduce.cells.fits import fit
 from reproduce.engine import seeds
 from reproduce.engine.nouns import FAILED, Array, Cell, Record, Result, summarise
-from reproduce.fits import fit
 
 TICK = "tick"
 SCALABLE = 10  # dummies; the paper asks for 20^10 states

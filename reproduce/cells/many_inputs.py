@@ -16,11 +16,11 @@ from gladius.designs.bus import BusEngine
 from gladius.designs.continuous_bus import ContinuousBus
 from gladius.designs.inputs_bus import InputsBus
 from gladius.designs.metrics import mape
-from reproduce.data import SHARE
+from reproduce.cells.data import SHARE
+from reproduce.cells.fits import options_of, severity
+from reproduce.cells.inputs_designs import VARIANTS
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Cell, Result, summarise
-from reproduce.fits import options_of, severity
-from reproduce.inputs_worlds import VARIANTS
 
 BUS = "bus"
 # the stream of data sets on which no setting of the estimator was chosen
