@@ -116,7 +116,7 @@ def compare(
 
     The counterpart of each printed number comes first and is counted; variants follow.
     """
-    from reproduce import compare as comparison
+    from reproduce.paper import compare as comparison
 
     folder = out or (runner.SMOKE if smoke else runner.GENERATED)
     console = Console(width=None if sys.stdout.isatty() else FILE_WIDTH)
@@ -134,7 +134,7 @@ def compare(
 
 def compare_with(loaded: list[Exhibit], folder: Path, other: Path) -> None:
     """Print our numbers in `other` that differ from those in `folder`; exit 1 if there are any."""
-    from reproduce import differences
+    from reproduce.paper import differences
 
     lines = differences.compare_folders(loaded, folder, other)
     print(lines.to_string(index=False) if len(lines) else "No number differs.")

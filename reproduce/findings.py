@@ -17,10 +17,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from gladius.validate import InputError
 from proofs_checks.claims import OURS
 from proofs_checks.numbering import PAPER
-from reproduce import compare, exhibits, published, scorecard
+from reproduce import exhibits
 from reproduce.engine.output import read_manifest
 from reproduce.engine.progress import duration
-from reproduce.judge import AGREES, DIFFERS, UNCLEAR, number
+from reproduce.paper import compare, published, scorecard
+from reproduce.paper.judge import AGREES, DIFFERS, UNCLEAR, number
 
 Series = Mapping[str, float]  # row -> number
 

@@ -19,10 +19,10 @@ from matplotlib.axes import Axes as Axes  # the exhibits' annotations name it fr
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Figure
 
-from reproduce import published
 from reproduce.engine.nouns import FAILED, NOT_RUN, Array
 from reproduce.engine.view import Results
-from reproduce.judge import number
+from reproduce.paper import published
+from reproduce.paper.judge import number
 
 PAPER = "paper"
 MARKS = {"not_converged": "†", "diverged": "‡"}

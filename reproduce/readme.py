@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gladius.validate import InputError
-from reproduce import compare, findings, scorecard
+from reproduce import findings
 from reproduce.engine.check import OLDER, Finding
 from reproduce.engine.nouns import Exhibit
 from reproduce.engine.output import MANIFESTS, costs, read_manifest
@@ -18,6 +18,7 @@ from reproduce.engine.provenance import ROOT
 from reproduce.engine.store import write
 from reproduce.exhibits import PAPER
 from reproduce.notes import caption
+from reproduce.paper import compare, scorecard
 
 VERDICTS_FILE = "verdicts.csv"
 PAGES = {"EXHIBITS.md": "exhibits.md", "METHODS.md": "methods.md"}  # file -> its template

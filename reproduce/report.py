@@ -20,7 +20,7 @@ from PIL import Image
 
 from proofs_checks.claims import SEVERITIES, claims
 from proofs_checks.numbering import AUTHORS, TITLE, statement_of
-from reproduce import compare, exhibits, findings, readme
+from reproduce import exhibits, findings, readme
 from reproduce.engine import provenance, seeds
 from reproduce.engine.check import check
 from reproduce.engine.nouns import Cell
@@ -28,6 +28,7 @@ from reproduce.engine.output import MANIFESTS, read_manifest
 from reproduce.engine.provenance import ROOT
 from reproduce.layout import as_html
 from reproduce.notes import caption
+from reproduce.paper import compare
 
 NAME = "report.html"
 SCALE = 0.52  # pixels of the page for one of a picture: two of a column's width side by side

@@ -18,9 +18,9 @@ from pathlib import Path
 import pandas as pd
 
 from reproduce.cells.fits_author import EPOCHS
-from reproduce.compare import BLANK
-from reproduce.judge import AGREES, DIFFERS, IN_PART, UNCLEAR
-from reproduce.published import OTHER_VARIANT
+from reproduce.paper.compare import BLANK
+from reproduce.paper.judge import AGREES, DIFFERS, IN_PART, UNCLEAR
+from reproduce.paper.published import OTHER_VARIANT
 
 ONE_SHOT, FREE, GRADIENT = "One-shot Optimization", "Transition Estimation-Free", "Gradient-Based"
 SCALE, BELLMAN = "Scalability", "Bellman Equation"

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reproduce import layout, published
+from reproduce import layout
 from reproduce.cells.bus_exact import BOUND, BOUNDS, RESAMPLED, bound_entry, resampled_cell
 from reproduce.cells.data import TRUTHS
 from reproduce.cells.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
@@ -24,9 +24,10 @@ from reproduce.cells.fits_author import epoch_records, training
 from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import COLUMNS, Results, mean_of
 from reproduce.exhibits import table_2
-from reproduce.judge import CRITICAL, number
-from reproduce.means import MET, MISSED, UNDECIDED, repetitions, target_test, verdicts
 from reproduce.notes import notes
+from reproduce.paper import published
+from reproduce.paper.judge import CRITICAL, number
+from reproduce.paper.targets import MET, MISSED, UNDECIDED, repetitions, target_test, verdicts
 
 NAME, AFFINE = "accuracy", "affine"
 PLUG_IN = ("Plug-in", "leak_free tabular")

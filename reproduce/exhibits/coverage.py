@@ -24,8 +24,8 @@ from reproduce import layout
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result, worst
 from reproduce.engine.view import Results
-from reproduce.judge import CRITICAL, number
 from reproduce.notes import notes
+from reproduce.paper.judge import CRITICAL, number
 
 NAME = "coverage"
 SETS, SMOKE_SETS, BATCH = 1000, 4, 50

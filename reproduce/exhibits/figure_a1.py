@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from gladius.designs.bus import BusEngine
-from reproduce import layout, published
+from reproduce import layout
 from reproduce.cells.bus_exact import MILEAGES
 from reproduce.engine.nouns import Array, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results
 from reproduce.exhibits import table_3
+from reproduce.paper import published
 
 MILEAGE = np.arange(1, MILEAGES + 1)
 ACTIONS = ((0, "maintain"), (1, "replace"))

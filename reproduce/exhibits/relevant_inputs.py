@@ -17,8 +17,8 @@ from reproduce.cells.inputs_designs import VARIANTS
 from reproduce.cells.many_inputs import FALSE, FOUND, RIGHT, ZETA_FALSE, ZETA_RIGHT, fitting
 from reproduce.engine.nouns import Entry, Exhibit, Result
 from reproduce.engine.view import Results, mean_of
-from reproduce.means import repetitions
 from reproduce.notes import notes
+from reproduce.paper.targets import repetitions
 
 NAME = "relevant_inputs"
 INPUTS, SMOKE_INPUTS = 50, 31

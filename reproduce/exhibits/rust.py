@@ -23,8 +23,8 @@ from reproduce import layout
 from reproduce.engine import seeds
 from reproduce.engine.nouns import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results as Cells
-from reproduce.judge import CRITICAL, number
 from reproduce.notes import notes
+from reproduce.paper.judge import CRITICAL, number
 
 NAME = "rust"
 DATA = "econirl.datasets/rust_bus_original.csv"  # in the wheel

@@ -28,7 +28,7 @@ from reproduce.cells.fits import fitting
 from reproduce.cells.step_sizes import CLOSE, STEPS, TERM, setting_name
 from reproduce.engine.nouns import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results, records
-from reproduce.judge import number
+from reproduce.paper.judge import number
 
 NAME = "stability"
 BETAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)

@@ -19,7 +19,7 @@ from scipy.stats import t as student
 
 from gladius.designs.bus import BusEngine
 from gladius.methods import needs
-from reproduce import layout, published
+from reproduce import layout
 from reproduce.cells.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
 from reproduce.cells.fits_author import training
 from reproduce.cells.table_1_cells import (
@@ -30,13 +30,14 @@ from reproduce.cells.table_1_cells import (
     bellman_errors,
     mean_record,
 )
-from reproduce.compare import counts
 from reproduce.engine.nouns import FAILED, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results, mean_of
 from reproduce.exhibits import table_2
-from reproduce.judge import number
-from reproduce.means import repetitions
 from reproduce.notes import notes
+from reproduce.paper import published
+from reproduce.paper.compare import counts
+from reproduce.paper.judge import number
+from reproduce.paper.targets import repetitions
 from reproduce.tick_reasons import (
     BELLMAN,
     COLUMNS,

@@ -17,23 +17,16 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from gladius.validate import InputError
-from reproduce import compare as comparison
-from reproduce import differences, exhibits, published
+from reproduce import exhibits
 from reproduce import run as runner
 from reproduce.__main__ import app
 from reproduce.cells import bus_exact as exact
-from reproduce.compare import ABSENT, BLANK, GIVEN, LEVEL_OPEN, OTHER_VARIANT
 from reproduce.engine.nouns import Exhibit
 from reproduce.engine.view import COLUMNS
-from reproduce.judge import (
-    AGREES,
-    DIFFERS,
-    NOTHING,
-    UNCLEAR,
-    Reference,
-    judge,
-    spread_test,
-)
+from reproduce.paper import compare as comparison
+from reproduce.paper import differences, published
+from reproduce.paper.compare import ABSENT, BLANK, GIVEN, LEVEL_OPEN, OTHER_VARIANT
+from reproduce.paper.judge import AGREES, DIFFERS, NOTHING, UNCLEAR, Reference, judge, spread_test
 
 REPETITIONS = 20
 

@@ -11,14 +11,15 @@ import pytest
 import gladius
 from gladius import BusEngine
 from gladius.designs.bus import BUS_REWARD
-from reproduce import compare, exhibits, layout
+from reproduce import exhibits, layout
 from reproduce.cells import bus_exact as exact
-from reproduce.compare import GIVEN
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Array, Record, Result
 from reproduce.engine.provenance import ROOT
 from reproduce.exhibits import figure_a1, figure_gumbel, table_3
-from reproduce.judge import AGREES, DIFFERS
+from reproduce.paper import compare
+from reproduce.paper.compare import GIVEN
+from reproduce.paper.judge import AGREES, DIFFERS
 from tests.reproduce.smoke_results import computed, results_of, written
 
 TABLES = ("table_3", "table_a1", "table_a2", "table_a3", "table_a4")

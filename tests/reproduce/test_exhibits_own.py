@@ -38,7 +38,7 @@ from reproduce.engine.nouns import Cell, Entry, Record, Result, summarise
 from reproduce.engine.view import Results
 from reproduce.exhibits import accuracy, table_2
 from reproduce.exhibits.accuracy import check
-from reproduce.means import (
+from reproduce.paper.targets import (
     MET,
     MISSED,
     UNDECIDED,

@@ -178,7 +178,7 @@ def test_modules_that_are_renamed_split_and_joined_change_no_key(
 def test_data_files_and_lines_of_prose(tree: Path, rewritten: Callable[..., None]) -> None:
     """The experts' weights and the printed numbers count by their bytes; templates in no cell."""
     several = {cell.compute: cell for cell in cells().values()}
-    several["published"] = Cell("reproduce.published:load")
+    several["published"] = Cell("reproduce.paper.published:load")
     before = of_tree(tree, several)
     weights = sorted((tree / "gladius/worlds/expert_weights").glob("*.npz"))[0]
     for path, changes in (

@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 from gladius.validate import InputError
 from reproduce import __main__ as command
-from reproduce import exhibits, published
+from reproduce import exhibits
 from reproduce import run as runner
 from reproduce.engine import provenance, seeds
 from reproduce.engine.nouns import Exhibit
@@ -32,6 +32,7 @@ from reproduce.engine.progress import progress
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.store import Store, _sealed, decode
 from reproduce.engine.view import COLUMNS, Results
+from reproduce.paper import published
 from tests.reproduce.toys import ROWS, files, numbers, toy
 
 Run = Callable[..., runner.Outcome]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from reproduce import scorecard
+from reproduce.paper import scorecard
 
 GENERATED = Path(__file__).parents[2] / "paper_tables" / "generated"
 VERDICTS = pd.read_csv(GENERATED / "verdicts.csv", dtype=str, keep_default_na=False)

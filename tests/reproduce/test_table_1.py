@@ -15,15 +15,16 @@ import pytest
 from gladius import METHODS, Estimate
 from gladius.model.frequencies import TransitionProbabilities, empirical_transition_probabilities
 from gladius.panel.record import group
-from reproduce import compare, published, tick_reasons
+from reproduce import tick_reasons
 from reproduce.cells import child as limits
 from reproduce.cells import table_1_cells as traits
-from reproduce.compare import counts
 from reproduce.engine.nouns import Array, Cell, Entry, Record, Result
 from reproduce.engine.view import Results
 from reproduce.exhibits import table_1, table_2
-from reproduce.judge import AGREES, DIFFERS, IN_PART, UNCLEAR
-from reproduce.published import OTHER_VARIANT
+from reproduce.paper import compare, published
+from reproduce.paper.compare import counts
+from reproduce.paper.judge import AGREES, DIFFERS, IN_PART, UNCLEAR
+from reproduce.paper.published import OTHER_VARIANT
 from tests.reproduce import toys
 from tests.reproduce.estimates import WORLD, planted
 from tests.reproduce.smoke_results import FAILED, entry_of, stored, written

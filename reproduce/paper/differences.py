@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from gladius.validate import InputError
-from reproduce import compare
 from reproduce.cells.fits import RUNS
 from reproduce.engine.nouns import Exhibit
+from reproduce.paper import compare
 
 ROUNDED = 1e-9  # relative: a CSV has ten digits
 ABSENT = "absent"  # status of a line that one folder lacks

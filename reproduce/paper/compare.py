@@ -37,11 +37,11 @@ from rich.table import Table
 from scipy.stats import norm
 
 from gladius.validate import InputError
-from reproduce import published
 from reproduce.cells.bus_exact import RESAMPLED, RESAMPLES, SPREAD
 from reproduce.engine.nouns import NOT_RUN, Exhibit
 from reproduce.engine.view import COLUMNS
-from reproduce.judge import (
+from reproduce.paper import published
+from reproduce.paper.judge import (
     AGREES,
     DIFFERS,
     IN_PART,
@@ -53,7 +53,7 @@ from reproduce.judge import (
     number,
     spread_test,
 )
-from reproduce.published import LEVEL_OPEN, OTHER_VARIANT
+from reproduce.paper.published import LEVEL_OPEN, OTHER_VARIANT
 
 GIVEN, BLANK, ABSENT = "given", "not printed", "not run"
 FEW = 0.25  # share of fits without convergence up to which the others decide

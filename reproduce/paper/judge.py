@@ -9,7 +9,7 @@ from scipy.stats import f as variance_ratio
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from reproduce.published import EPISODES
+from reproduce.paper.published import EPISODES
 
 CRITICAL = 1.96  # two-sided, at 5 %
 AGREES, IN_PART, DIFFERS, UNCLEAR = "agrees", "agrees in part", "differs", "unclear"

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from reproduce import compare, published
-from reproduce.compare import ABSENT, BLANK, GIVEN
 from reproduce.engine.nouns import Exhibit
-from reproduce.judge import AGREES, DIFFERS, UNCLEAR
-from reproduce.means import LEVEL, holm
-from reproduce.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
+from reproduce.paper import compare, published
+from reproduce.paper.compare import ABSENT, BLANK, GIVEN
+from reproduce.paper.judge import AGREES, DIFFERS, UNCLEAR
+from reproduce.paper.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
+from reproduce.paper.targets import LEVEL, holm
 
 PARAMETERS = {"r a0": "theta_1", "r a1": "theta_2"}
 NOT_COUNTED = (BLANK, GIVEN)
