@@ -10,6 +10,7 @@ from typing import Any
 
 from gladius.validate import InputError
 from reproduce import findings
+from reproduce.drawing.notes import caption
 from reproduce.engine.check import OLDER, Finding
 from reproduce.engine.nouns import Exhibit
 from reproduce.engine.output import MANIFESTS, costs, read_manifest
@@ -17,7 +18,6 @@ from reproduce.engine.progress import duration
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.store import write
 from reproduce.exhibits import PAPER
-from reproduce.notes import caption
 from reproduce.paper import compare, scorecard
 
 VERDICTS_FILE = "verdicts.csv"

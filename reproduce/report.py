@@ -21,13 +21,13 @@ from PIL import Image
 from proofs_checks.claims import SEVERITIES, claims
 from proofs_checks.numbering import AUTHORS, TITLE, statement_of
 from reproduce import exhibits, findings, readme
+from reproduce.drawing.layout import as_html
+from reproduce.drawing.notes import caption
 from reproduce.engine import provenance, seeds
 from reproduce.engine.check import check
 from reproduce.engine.nouns import Cell
 from reproduce.engine.output import MANIFESTS, read_manifest
 from reproduce.engine.provenance import ROOT
-from reproduce.layout import as_html
-from reproduce.notes import caption
 from reproduce.paper import compare
 
 NAME = "report.html"

@@ -16,15 +16,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reproduce import layout
 from reproduce.cells.bus_exact import BOUND, BOUNDS, RESAMPLED, bound_entry, resampled_cell
 from reproduce.cells.data import TRUTHS
 from reproduce.cells.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
 from reproduce.cells.fits_author import epoch_records, training
+from reproduce.drawing import layout
+from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import COLUMNS, Results, mean_of
 from reproduce.exhibits import table_2
-from reproduce.notes import notes
 from reproduce.paper import published
 from reproduce.paper.judge import CRITICAL, number
 from reproduce.paper.targets import MET, MISSED, UNDECIDED, repetitions, target_test, verdicts

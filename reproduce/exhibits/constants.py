@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduce import layout
 from reproduce.cells.corrected import ASCENT, COMPARED, METHODS, PRINTED
 from reproduce.cells.loss_bounds import FROM_ZERO, TERMS, protocol
+from reproduce.drawing import layout
 from reproduce.engine.nouns import Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results
 

@@ -20,11 +20,11 @@ import pandas as pd
 import gladius
 from gladius import LinearReward, PooledIncrements, TabularMDP, Transitions
 from gladius.designs.bus import BUS_REWARD, BusEngine
-from reproduce import layout
+from reproduce.drawing import layout
+from reproduce.drawing.notes import notes
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result, worst
 from reproduce.engine.view import Results
-from reproduce.notes import notes
 from reproduce.paper.judge import CRITICAL, number
 
 NAME = "coverage"

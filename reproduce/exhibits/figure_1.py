@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from reproduce import layout
 from reproduce.cells.bus_exact import bound_cell
 from reproduce.cells.many_inputs import BUS, fitting
+from reproduce.drawing import layout
+from reproduce.drawing.layout import PAPER, Column
+from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import Entry, Exhibit
 from reproduce.engine.view import Results, mean_of
-from reproduce.layout import PAPER, Column
-from reproduce.notes import notes
 from reproduce.paper import published
 
 NAME = "figure_1"

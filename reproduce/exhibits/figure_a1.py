@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from gladius.designs.bus import BusEngine
-from reproduce import layout
 from reproduce.cells.bus_exact import MILEAGES
+from reproduce.drawing import layout
 from reproduce.engine.nouns import Array, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results
 from reproduce.exhibits import table_3

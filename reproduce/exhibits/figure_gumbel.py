@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from reproduce import layout
+from reproduce.drawing import layout
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results

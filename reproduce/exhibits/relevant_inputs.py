@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduce import layout
 from reproduce.cells.inputs_designs import VARIANTS
 from reproduce.cells.many_inputs import FALSE, FOUND, RIGHT, ZETA_FALSE, ZETA_RIGHT, fitting
+from reproduce.drawing import layout
+from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import Entry, Exhibit, Result
 from reproduce.engine.view import Results, mean_of
-from reproduce.notes import notes
 from reproduce.paper.targets import repetitions
 
 NAME = "relevant_inputs"

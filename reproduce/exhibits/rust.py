@@ -19,11 +19,11 @@ import gladius
 from gladius import LinearReward, PooledIncrements, Results, Transitions
 from gladius.model.mdp import soft_bellman
 from gladius.results.inference import KINDS
-from reproduce import layout
+from reproduce.drawing import layout
+from reproduce.drawing.notes import notes
 from reproduce.engine import seeds
 from reproduce.engine.nouns import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results as Cells
-from reproduce.notes import notes
 from reproduce.paper.judge import CRITICAL, number
 
 NAME = "rust"

@@ -22,10 +22,10 @@ import pandas as pd
 
 from gladius.designs.bus import BusEngine
 from gladius.paper.stability import level_flow, slowest_rate
-from reproduce import layout
 from reproduce.cells import step_sizes as gradients
 from reproduce.cells.fits import fitting
 from reproduce.cells.step_sizes import CLOSE, STEPS, TERM, setting_name
+from reproduce.drawing import layout
 from reproduce.engine.nouns import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results, records
 from reproduce.paper.judge import number

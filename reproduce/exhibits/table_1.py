@@ -19,7 +19,6 @@ from scipy.stats import t as student
 
 from gladius.designs.bus import BusEngine
 from gladius.methods import needs
-from reproduce import layout
 from reproduce.cells.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
 from reproduce.cells.fits_author import training
 from reproduce.cells.table_1_cells import (
@@ -30,15 +29,9 @@ from reproduce.cells.table_1_cells import (
     bellman_errors,
     mean_record,
 )
-from reproduce.engine.nouns import FAILED, Cell, Entry, Exhibit, Record, Result
-from reproduce.engine.view import Results, mean_of
-from reproduce.exhibits import table_2
-from reproduce.notes import notes
-from reproduce.paper import published
-from reproduce.paper.compare import counts
-from reproduce.paper.judge import number
-from reproduce.paper.targets import repetitions
-from reproduce.tick_reasons import (
+from reproduce.drawing import layout
+from reproduce.drawing.notes import notes
+from reproduce.drawing.tick_reasons import (
     BELLMAN,
     COLUMNS,
     FREE,
@@ -54,6 +47,13 @@ from reproduce.tick_reasons import (
     fold,
     reason,
 )
+from reproduce.engine.nouns import FAILED, Cell, Entry, Exhibit, Record, Result
+from reproduce.engine.view import Results, mean_of
+from reproduce.exhibits import table_2
+from reproduce.paper import published
+from reproduce.paper.compare import counts
+from reproduce.paper.judge import number
+from reproduce.paper.targets import repetitions
 
 NAME = "table_1"
 MEASURED = "measured"

@@ -25,14 +25,14 @@ import pandas as pd
 
 from gladius.methods import needs, title
 from gladius.register import METHODS
-from reproduce import layout
 from reproduce.cells import fits
 from reproduce.cells.bus_exact import BOUND, MEASURED, bound_entry, bound_protocol
 from reproduce.cells.fits_author import EPOCHS_SHOWN, epoch_records, training
+from reproduce.drawing import layout
+from reproduce.drawing.layout import PAPER, Column
+from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results
-from reproduce.layout import PAPER, Column
-from reproduce.notes import notes
 from reproduce.paper import published
 from reproduce.paper.judge import CRITICAL, number
 

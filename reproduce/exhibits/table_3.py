@@ -21,15 +21,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reproduce import layout
 from reproduce.cells.bus_exact import MILEAGES
 from reproduce.cells.fits import REPETITIONS, SMOKE_REPETITIONS
 from reproduce.cells.fits_author import epoch_records, training
+from reproduce.drawing import layout
+from reproduce.drawing.layout import MARKS, PAPER, Column
+from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results
 from reproduce.exhibits import table_2
-from reproduce.layout import MARKS, PAPER, Column
-from reproduce.notes import notes
 from reproduce.paper import published
 
 NO_SPREAD = 1e-9  # relative; a smaller standard deviation over data sets is rounding

@@ -25,12 +25,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from reproduce import layout
 from reproduce.cells.demonstrations import DENOMINATORS, row
 from reproduce.cells.imitation import imitation_cell
+from reproduce.drawing import layout
+from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import SEVERITY, Array, Cell, Entry, Exhibit
 from reproduce.engine.view import Results
-from reproduce.notes import notes
 from reproduce.paper import published
 from reproduce.paper.targets import LEVEL, holm, interval, paired
 

@@ -14,11 +14,12 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.text import Text
 
-from reproduce import exhibits, layout
+from reproduce import exhibits
+from reproduce.drawing import layout
+from reproduce.drawing.notes import caption
 from reproduce.engine.nouns import Cell, Entry, Exhibit, Result
 from reproduce.engine.store import Stored
 from reproduce.engine.view import Results
-from reproduce.notes import caption
 
 
 def stored(result: Result, status: str = "ok") -> Stored:

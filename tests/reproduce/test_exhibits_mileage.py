@@ -11,8 +11,9 @@ import pytest
 import gladius
 from gladius import BusEngine
 from gladius.designs.bus import BUS_REWARD
-from reproduce import exhibits, layout
+from reproduce import exhibits
 from reproduce.cells import bus_exact as exact
+from reproduce.drawing import layout
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Array, Record, Result
 from reproduce.engine.provenance import ROOT

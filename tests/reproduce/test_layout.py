@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from reproduce import exhibits, layout
+from reproduce import exhibits
+from reproduce.drawing import layout
 from reproduce.run import GENERATED
 from tests.reproduce.smoke_results import failed, faults, is_cut, written
 

@@ -15,9 +15,9 @@ import pytest
 from gladius import METHODS, Estimate
 from gladius.model.frequencies import TransitionProbabilities, empirical_transition_probabilities
 from gladius.panel.record import group
-from reproduce import tick_reasons
 from reproduce.cells import child as limits
 from reproduce.cells import table_1_cells as traits
+from reproduce.drawing import tick_reasons
 from reproduce.engine.nouns import Array, Cell, Entry, Record, Result
 from reproduce.engine.view import Results
 from reproduce.exhibits import table_1, table_2

@@ -192,7 +192,7 @@ def write(table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence
 def _template() -> Template:
     """`templates/table.tex`, whose tags leave LaTeX its braces."""
     tags = ("<%", "%>", "<<", ">>")
-    text = (Path(__file__).parent / "templates" / "table.tex").read_text("utf-8")
+    text = (Path(__file__).parents[1] / "templates" / "table.tex").read_text("utf-8")
     template: Template = Template(text, *tags, trim_blocks=True, lstrip_blocks=True)
     return template
 

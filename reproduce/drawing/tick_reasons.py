@@ -32,7 +32,7 @@ LINEAR = "conditional (Linear only)"  # a condition that the bus engine's reward
 UNKNOWN = "not known"
 TABLES = "our implementation needs a table, which is too large; the method may do without"
 
-_table = pd.read_csv(Path(__file__).parent / "templates" / "tick_reasons.csv")
+_table = pd.read_csv(Path(__file__).parents[1] / "templates" / "tick_reasons.csv")
 _keys = list(zip(_table["line"], _table["column"], _table["measured"], strict=True))
 _texts = [text.format(epochs=EPOCHS) for text in _table["reason"]]
 REASONS: dict[tuple[str, str, str], str] = dict(zip(_keys, _texts, strict=True))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-FILE = Path(__file__).parent / "templates" / "notes.md"
+FILE = Path(__file__).parents[1] / "templates" / "notes.md"
 
 
 def notes(exhibit: str, **numbers: float | str) -> tuple[str, ...]:
