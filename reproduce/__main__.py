@@ -145,8 +145,8 @@ def compare_with(loaded: list[Exhibit], folder: Path, other: Path) -> None:
 @app.command(epilog="Example: python -m reproduce check")
 def check(out: Out = None) -> None:
     """Exit 1 if the code of this tree did not make a committed number, and name it."""
-    from reproduce import readme as writer
     from reproduce.engine import check as checks
+    from reproduce.pages import readme as writer
 
     folder, console = out or runner.GENERATED, Console(soft_wrap=True)
     loaded = _load()
@@ -174,8 +174,8 @@ def stamp(name: Annotated[str, typer.Argument(help="claims.")], out: Out = None)
 @app.command(epilog="Example: python -m reproduce readme")
 def readme() -> None:
     """Write the README's sections, EXHIBITS.md and verdicts.csv, a line a printed number."""
-    from reproduce import readme as writer
     from reproduce.engine import check as checks
+    from reproduce.pages import readme as writer
 
     loaded = _load()
     findings = checks.check(loaded, runner.GENERATED)
@@ -189,7 +189,7 @@ def report(
 ) -> None:
     """All results on one HTML page that needs no network."""
     try:
-        from reproduce import report as pages
+        from reproduce.pages import report as pages
     except ModuleNotFoundError as error:
         raise InputError("report", error.name, "pip install 'gladius-checked[report]'") from None
     target = out or runner.GENERATED / pages.NAME

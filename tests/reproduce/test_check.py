@@ -13,11 +13,12 @@ from typer.testing import CliRunner
 from gladius.validate import InputError
 from proofs_checks.digests import Definitions
 from reproduce import __main__ as command
-from reproduce import exhibits, readme
+from reproduce import exhibits
 from reproduce import run as runner
 from reproduce.engine import check, provenance
 from reproduce.engine.output import MANIFESTS
 from reproduce.engine.provenance import ROOT
+from reproduce.pages import readme
 from tests.reproduce.toys import toy
 
 Run = Callable[..., runner.Outcome]

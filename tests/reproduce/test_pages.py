@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from gladius.validate import InputError
-from reproduce import exhibits, findings, readme
+from reproduce import exhibits
+from reproduce.pages import findings, readme
 from reproduce.run import GENERATED
 
 READ = ("accuracy", "figure_1", "stability", "table_2", "table_4", "claims")

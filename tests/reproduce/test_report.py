@@ -9,8 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from reproduce import __main__ as command
-from reproduce import exhibits, report
+from reproduce import exhibits
 from reproduce.engine.output import MANIFESTS, read_manifest
+from reproduce.pages import report
 from reproduce.run import GENERATED
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from gladius.validate import InputError
-from reproduce import findings
 from reproduce.drawing.notes import caption
 from reproduce.engine.check import OLDER, Finding
 from reproduce.engine.nouns import Exhibit
@@ -18,6 +17,7 @@ from reproduce.engine.progress import duration
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.store import write
 from reproduce.exhibits import PAPER
+from reproduce.pages import findings
 from reproduce.paper import compare, scorecard
 
 VERDICTS_FILE = "verdicts.csv"

@@ -20,7 +20,7 @@ from PIL import Image
 
 from proofs_checks.claims import SEVERITIES, claims
 from proofs_checks.numbering import AUTHORS, TITLE, statement_of
-from reproduce import exhibits, findings, readme
+from reproduce import exhibits
 from reproduce.drawing.layout import as_html
 from reproduce.drawing.notes import caption
 from reproduce.engine import provenance, seeds
@@ -28,6 +28,7 @@ from reproduce.engine.check import check
 from reproduce.engine.nouns import Cell
 from reproduce.engine.output import MANIFESTS, read_manifest
 from reproduce.engine.provenance import ROOT
+from reproduce.pages import findings, readme
 from reproduce.paper import compare
 
 NAME = "report.html"
@@ -36,7 +37,7 @@ MOST_ROWS = 20  # tables with more rows or notes are folded
 SENTENCES = 3  # of a finding; the others are folded
 COMPARED = [*compare.KEY, "published", "published_se", "ours", "ours_se", "verdict", "reason"]
 CHAIN = ROOT / "proofs_checks" / "corrected" / "corrected.md"
-ALTS = Path(__file__).parent / "templates" / "alts.csv"
+ALTS = Path(__file__).parents[1] / "templates" / "alts.csv"
 IMAGE = re.compile(r'<img src="\./([^"]+)"[^>]*>')
 FINDING = re.compile(  # number, heading, sentences, limitation, command; what stands below
     r"\*\*(\d+)\. (.+?)\*\* (.+?)(?: \*(Limitation: .+?)\*(?: (`[^\n]+))?)?\n(.*)", re.DOTALL

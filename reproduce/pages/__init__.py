@@ -1,0 +1,4 @@
+"""The README's sections, the pages beside the results, and the report, made of templates.
+
+This room reads results and manifests, and computes nothing. Start with `findings`.
+"""
