@@ -1,4 +1,8 @@
-"""The exhibits: every module here holds an `EXHIBIT`, or `EXHIBITS` by name (see SHARED)."""
+"""The exhibits: every module here holds an `EXHIBIT`, or `EXHIBITS` by name (see SHARED).
+
+This room imports all rooms below it: an exhibit lists its cells, and draws them. Start with
+`figure_gumbel`.
+"""
 
 import pkgutil
 from functools import cache
