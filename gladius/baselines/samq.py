@@ -40,8 +40,8 @@ from gladius.model.parametric import check_form, check_level
 from gladius.model.reward_form import LinearReward, RewardFunction
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Integers, Transitions, group, index_rows
+from gladius.panel.ties import TIE, near_least
 from gladius.solvers.networks import Training
-from gladius.ties import TIE, near_least
 from gladius.validate import Array, InputError, check_choice, check_whole, generators
 
 TITLE, NEEDS = "SAmQ", ("next", "transitions", "form", "anchor")

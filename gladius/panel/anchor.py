@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from gladius.panel.record import Counts, Integers, Transitions, distinct_rows
-from gladius.ties import TIE
+from gladius.panel.ties import TIE
 from gladius.validate import Array, InputError, asked, check_finite
 
 LARGEST_BORROWED_SHARE = 0.5  # of observations in states where the anchor was never taken

@@ -25,7 +25,7 @@ from gladius.panel.frame import (
     find_categories,
     read_columns,
 )
-from gladius.ties import TIE
+from gladius.panel.ties import TIE
 from gladius.validate import Array, InputError, check_finite, check_whole, shaped
 from gladius.validate import Integers as Integers
 

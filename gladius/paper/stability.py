@@ -16,9 +16,9 @@ from gladius.model.frequencies import anchored_value
 from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Integers
+from gladius.panel.ties import TIE
 from gladius.paper.algorithm import BLOW_UP
 from gladius.paper.table_descent import PRINTED, TableData, descend, table_data
-from gladius.ties import TIE
 from gladius.validate import Array, InputError
 
 FD_STEP = 1e-5  # of central differences: error about its square, rounding about 1e-11

@@ -41,8 +41,8 @@ from gladius.model.increments import Factor, frequency_factors
 from gladius.model.parametric import Model
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Transitions, grid_positions, group
+from gladius.panel.ties import TIE
 from gladius.solvers.threads import one_thread
-from gladius.ties import TIE
 from gladius.validate import Array, InputError, Integers
 
 KINDS = ("model", "cluster", "outer")

@@ -22,9 +22,9 @@ from gladius.erm.observations.selection import fit_unpenalised, make_zeta, signi
 from gladius.erm.observations.sparse import with_anchor
 from gladius.panel.anchor import Anchor, nearest
 from gladius.panel.record import Counts
+from gladius.panel.ties import EPS, near_least, ranking
 from gladius.paper.stability import stability
 from gladius.solvers.networks import adam, no_moments
-from gladius.ties import EPS, near_least, ranking
 from gladius.validate import Array
 
 ROUNDINGS = [(1.0, 0.0), (0.1, 0.3), (1.609344, 0.7), (-0.3, 7.0), (1e3, 1e-3), (-1 / 7, 1 / 3)]

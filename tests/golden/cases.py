@@ -26,8 +26,8 @@ from gladius.erm.observations.sparse import RowFunction
 from gladius.methods import needs
 from gladius.model.mdp import TabularMDP
 from gladius.model.reward_form import linear_in_features
+from gladius.panel.ties import EPS
 from gladius.solvers.networks import Training
-from gladius.ties import EPS
 from gladius.validate import Array
 
 DISCOUNT = 0.95

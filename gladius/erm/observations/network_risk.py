@@ -24,8 +24,8 @@ from gladius.erm.observations.features import SUPPORT, Features, Inputs, Rows, m
 from gladius.erm.observations.regression import LINEAR_RIDGE, cross_validation, width
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
+from gladius.panel.ties import near_least
 from gladius.solvers.networks import Parameters, outputs
-from gladius.ties import near_least
 from gladius.validate import Array
 
 KAPPAS = 10.0 ** np.arange(-1.0, 8.0)  # coarser than in `risk`: all pairs of them are tried

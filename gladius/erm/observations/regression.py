@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gladius.panel.ties import EPS
 from gladius.solvers.newton import ROUNDING
-from gladius.ties import EPS
 
 CLIP = 4.0  # standard deviations, of the inputs of a polynomial
 DEGREES = (5, 4, 3, 3)  # of the polynomial in 1, 2, 3, 4 inputs; 2 in more

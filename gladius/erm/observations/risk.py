@@ -31,7 +31,7 @@ from gladius.erm.observations.regression import (
     solve,
     width,
 )
-from gladius.ties import near_least
+from gladius.panel.ties import near_least
 
 KAPPAS = 10.0 ** np.arange(-4.0, 6.5, 0.5)  # ridges of zeta that are tried
 DECREMENT = 1e-6  # nats that a further step would gain where the steps end

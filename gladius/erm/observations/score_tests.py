@@ -41,7 +41,7 @@ from gladius.erm.observations.regression import (
     polynomial,
     solve,
 )
-from gladius.ties import TIE, ranking
+from gladius.panel.ties import TIE, ranking
 from gladius.validate import Array
 
 FALSE_SHARE = 0.005  # of the inputs selected for the choices, expected

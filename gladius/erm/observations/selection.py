@@ -20,7 +20,7 @@ from gladius.erm.observations.features import SUPPORT, Features, Inputs, Rows, m
 from gladius.erm.observations.regression import solve
 from gladius.erm.observations.risk import ObservationRisk, Point, RiskMinimum, minimise
 from gladius.erm.smooth import CRITICAL, UNDERSMOOTHING_STEPS
-from gladius.ties import near_least
+from gladius.panel.ties import near_least
 
 LAMBDAS = 10.0 ** np.arange(4.0, -2.25, -0.5)
 FEW = 2  # inputs up to which all products are tried and two may be curved together

@@ -40,7 +40,7 @@ from gladius.erm.observations.selection import add_curvature, fit_form, make_zet
 from gladius.model.estimate import Estimate, Fit
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.ties import TIE
+from gladius.panel.ties import TIE
 from gladius.validate import Array, InputError
 
 DIFFERS = (
