@@ -1,5 +1,20 @@
 """GLADIUS, checked: offline inverse reinforcement learning and dynamic discrete choice.
 
+Rooms, from the ground up; each imports only those above it in this list:
+
+- `validate`: errors that name the field, the value and what to do;
+- `register`: the name of each method, and the module that it stands for;
+- `panel`: what was observed, and the anchor's reward;
+- `solvers`: Newton steps, networks, compiled loops;
+- `model`: the paper's model and its estimated parts;
+- `paper`: **the paper's Algorithms 1 and 2, and the author's procedure**; start reading here;
+- `baselines`: the other methods of the paper's Table 1;
+- `erm`: profiled ERM, our own estimator of the paper's risk, and the default of `fit`;
+- `designs`: simulation designs, and whatever else knows the truth; no estimator imports it;
+- `results`: what a fit says;
+- `methods`: the door, `fit`;
+- `markov`: a test of whether the observed states suffice.
+
 The names below are imported on first use: a program that needs one does not load the others.
 """
 

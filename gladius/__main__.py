@@ -22,16 +22,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gladius.methods import fit, needs
+from gladius.methods import fit
 from gladius.model.reward_form import linear_in_features
 from gladius.model.state_anchor import read_anchor_action
 from gladius.panel.record import Transitions
-from gladius.register import METHODS
+from gladius.register import METHODS, needs
 from gladius.results.results import Results
 from gladius.validate import InputError
 
 METHOD_HELP = (
-    "by default gladius; the methods that need the form of the reward (nfxp, ccp, mpec, avi,"
+    "by default profiled_erm; the methods that need the form of the reward (nfxp, ccp, mpec, avi,"
     " semi_gradient, rp, samq, ml_irl) get one that is linear in the --state columns, with a"
     " constant and slopes for each action but the anchor: other forms are for Python"
 )
@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     cli.add_argument("--anchor-action", required=True, help=helped)
     cli.add_argument("--anchor-reward", type=float, required=True, help="its reward, known")
     cli.add_argument("--discount", type=float, required=True, help="beta")
-    cli.add_argument("--method", default="gladius", choices=sorted(METHODS), help=METHOD_HELP)
+    cli.add_argument("--method", default="profiled_erm", choices=sorted(METHODS), help=METHOD_HELP)
     cli.add_argument("--function-class", help="of gladius: smooth, sparse or mlp")
     cli.add_argument("--out", type=Path, help="folder to write; by default r-hat is printed as CSV")
     return cli

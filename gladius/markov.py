@@ -2,8 +2,8 @@
 
 If choices and transitions depend on the present state alone, then the state before, the action
 before and the person's past choices add nothing to it. They are added as further features, and the
-score tests of the class `sparse` (rows/screen.py) look for them. What they find is a sign of
-unobserved types or of a hidden state: then no method of this library is valid.
+score tests of the class `sparse` (`erm.observations.score_tests`) look for them. What they find is
+a sign of unobserved types or of a hidden state: then no method of this library is valid.
 
 Source: the conditional independence assumption of Rust (1987).
 """

@@ -1,67 +1,26 @@
-"""The one door for a user: `fit`, and what each registered method is and needs."""
+"""The one door for a user: `fit` checks what is given, calls a method and hands over Results."""
 
 from __future__ import annotations
 
-import inspect
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from difflib import get_close_matches
-from importlib import import_module
-from types import ModuleType
 from typing import Any, overload
 
 import numpy as np
 
-from gladius.model.estimate import Estimate
+from gladius import register
 from gladius.model.formula import linear_reward
 from gladius.model.state_anchor import ANSWERS, AnchorAction, read_anchor_action
 from gladius.panel.anchor import AnchorReward, make_anchor
 from gladius.panel.frame import warn_of_codes
 from gladius.panel.record import Transitions
-from gladius.register import METHODS
 from gladius.results.results import Results
 from gladius.solvers.threads import one_thread
 from gladius.validate import InputError, check_discount, check_options
 
 SHIFT = 0.5  # standard errors
-
-KNOWLEDGE = {
-    "next": "the observed next states",
-    "transitions": "transition probabilities, given or estimated",
-    "form": "the reward up to finitely many parameters",
-    "anchor": "the reward of one action",
-}
-
-
-def method(name: str) -> Callable[..., list[Estimate]]:
-    """The fitting function of a method, by its name."""
-    function: Callable[..., list[Estimate]] = _module(name).fit
-    return function
-
-
-def title(name: str) -> str:
-    """A method's name in the paper's Table 1 (or ours, where it is not there)."""
-    return str(_module(name).TITLE)
-
-
-def needs(name: str) -> tuple[str, ...]:
-    """What a method uses besides states, actions and the discount factor: words of KNOWLEDGE."""
-    return tuple(_module(name).NEEDS)
-
-
-def takes(name: str, option: str) -> bool:
-    """Whether an option is among the method's named ones."""
-    return option in inspect.signature(method(name)).parameters
-
-
-def _module(name: str) -> ModuleType:
-    if name not in METHODS:
-        close = get_close_matches(str(name), METHODS, n=1)
-        guess = f"did you mean {close[0]!r}? " if close else ""
-        raise InputError("method", name, f"{guess}choose one of {sorted(METHODS)}")
-    return import_module(METHODS[name])
 
 
 @overload
@@ -86,7 +45,7 @@ def fit(
 ) -> list[Results]: ...
 def fit(
     transitions: Transitions | Sequence[Transitions],
-    method: str = "gladius",
+    method: str = "profiled_erm",
     *,
     anchor_action: AnchorAction,
     anchor_reward: AnchorReward,
@@ -137,13 +96,13 @@ def fit(
         if method not in ANSWERS:
             hint = f"an anchor that depends on the state is for {', '.join(ANSWERS)}"
             raise InputError("anchor_action", anchor_action, hint)
-        if method == "gladius" and options.setdefault("function_class", "smooth") != "smooth":
+        if method == "profiled_erm" and options.setdefault("function_class", "smooth") != "smooth":
             hint = "an anchor that depends on the state is for the class smooth"
             raise InputError("function_class", options["function_class"], hint)
         own = [exchange.data(rows) for rows in data]
-    function = _find(method)
+    function = register.method(method)
     check_options(function, options)
-    is_needed = "anchor" in needs(method)
+    is_needed = "anchor" in register.needs(method)
     anchor = make_anchor(own, action, anchor_reward, must_occur=is_needed)
     if isinstance(options.get("reward"), str):
         options["reward"] = linear_reward(options["reward"], data, anchor)
@@ -203,6 +162,3 @@ def _check_actions(data: Sequence[Transitions]) -> None:
         if len(taken) == 1:
             hint = f"a choice needs two actions taken, and only {taken[0]} occurs"
         raise InputError("actions", taken.tolist(), hint)
-
-
-_find = method  # `fit` has an argument of that name

@@ -1,16 +1,25 @@
 """The register of methods: a further one is a file and a line here.
 
-This file decides which module a name stands for, and nothing else; so it is no part of what a
-stored number rests on. That module is.
+`fit` of `gladius.methods` and the cells of the reproduction find each method by its name.
 """
+
+import inspect
+from collections.abc import Callable
+from difflib import get_close_matches
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from gladius.validate import InputError
 
 # name -> module whose `fit(data, anchor, discount, **options)` returns one Estimate per data set or
 # raises InputError for options that do not fit together or the data. `anchor` is the action whose
 # reward is given; `rng` is a seed, or one generator for each data set. TITLE is the method's name
-# in the paper's Table 1, and NEEDS (words of methods.KNOWLEDGE) is what it uses besides states,
+# in the paper's Table 1, and NEEDS (words of KNOWLEDGE) is what it uses besides states,
 # actions and the discount factor.
 METHODS = {
-    "gladius": "gladius.erm.estimator",
+    "gladius": "gladius.paper.protocols",
+    "profiled_erm": "gladius.erm.estimator",
     "nfxp": "gladius.baselines.nfxp",
     "ccp": "gladius.baselines.ccp",
     "mpec": "gladius.baselines.mpec",
@@ -27,12 +36,48 @@ METHODS = {
     "airl": "gladius.baselines.airl",
 }
 
-# protocols of "gladius" other than its own -> module with a `fit` of the same form
+# protocols of "gladius" -> module with a `fit` of the same form
 PROTOCOLS = {"printed": "gladius.paper.algorithm", "author": "gladius.paper.author"}
 
-# function classes of "gladius" that work on rows -> module with `Options`, and
+# function classes of "profiled_erm" that work on observations -> module with `Options`, and
 # `fit_rows(transitions, anchor, discount, options)` of one data set
 ROW_CLASSES = {
     "sparse": "gladius.erm.observations.sparse",
     "mlp": "gladius.erm.observations.network",
 }
+
+KNOWLEDGE = {
+    "next": "the observed next states",
+    "transitions": "transition probabilities, given or estimated",
+    "form": "the reward up to finitely many parameters",
+    "anchor": "the reward of one action",
+}
+
+
+def method(name: str) -> Callable[..., list[Any]]:
+    """The fitting function of a method, by its name."""
+    function: Callable[..., list[Any]] = _module(name).fit
+    return function
+
+
+def title(name: str) -> str:
+    """A method's name in the paper's Table 1 (or ours, where it is not there)."""
+    return str(_module(name).TITLE)
+
+
+def needs(name: str) -> tuple[str, ...]:
+    """What a method uses besides states, actions and the discount factor: words of KNOWLEDGE."""
+    return tuple(_module(name).NEEDS)
+
+
+def takes(name: str, option: str) -> bool:
+    """Whether an option is among the method's named ones."""
+    return option in inspect.signature(method(name)).parameters
+
+
+def _module(name: str) -> ModuleType:
+    if name not in METHODS:
+        close = get_close_matches(str(name), METHODS, n=1)
+        guess = f"did you mean {close[0]!r}? " if close else ""
+        raise InputError("method", name, f"{guess}choose one of {sorted(METHODS)}")
+    return import_module(METHODS[name])

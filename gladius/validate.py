@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -83,7 +83,7 @@ def check_options(function: Callable[..., object], options: Iterable[str]) -> No
             raise InputError("option", name, f"choose from {names}")
 
 
-def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Raise where the value is none of the choices."""
     if value not in choices:
         raise InputError(name, value, f"choose one of {tuple(choices)}")

@@ -1,4 +1,4 @@
-"""GLADIUS: the estimator `leak_free`, and the entry to the protocols `printed` and `author`.
+"""Profiled ERM, our own estimator of the paper's risk; GLADIUS itself is in `gladius.paper`.
 
 The estimate minimises the paper's empirical risk over a function class. A penalty on the roughness
 of r is added, whose weight lambda is divided by N:
@@ -6,8 +6,9 @@ of r is added, whose weight lambda is divided by N:
     R_emp(Q) + (lambda / 2N) ||D2 r_Q||^2,   r_Q = Q - beta zeta,   zeta exact.
 
 It uses the training data, the anchor's reward and beta. R_emp is the sum of a Kullback-Leibler
-divergence of the log-odds and of the anchor's Bellman error (claim `corrected.coordinates`). The
-Bellman error is set to zero with V in closed form, so that Q and zeta are not updated in turn.
+divergence of the log-odds and of the anchor's Bellman error (claim `corrected.coordinates`). Both
+zeta and the level of Q are profiled out: zeta is solved exactly for each Q, and V in closed form
+sets the Bellman error to zero. The paper's algorithms update Q and zeta in turn instead.
 
 Implementation choices:
 
@@ -28,6 +29,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from scipy.interpolate import make_interp_spline
 
 from gladius.erm.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
 from gladius.model import inversion as plug_in
@@ -36,11 +38,10 @@ from gladius.model.frequencies import bellman_q, check_support, empirical_transi
 from gladius.model.risk import grouped_risk
 from gladius.panel.anchor import Anchor, check_anchor_support
 from gladius.panel.record import Counts, Transitions, group
-from gladius.paper.function_classes import anchored_line
-from gladius.register import PROTOCOLS, ROW_CLASSES
-from gladius.validate import InputError, check_choice, check_options, check_positive
+from gladius.register import ROW_CLASSES
+from gladius.validate import Array, InputError, check_choice, check_options, check_positive
 
-TITLE, NEEDS = "GLADIUS", ("next", "anchor")
+TITLE, NEEDS = "Profiled ERM", ("next", "anchor")
 CLASSES = ("smooth", *ROW_CLASSES)
 
 
@@ -66,8 +67,6 @@ def fit(
     data: Sequence[Transitions],
     anchor: Anchor,
     discount: float,
-    *,
-    protocol: str = "leak_free",
     **options: Any,
 ) -> list[Estimate]:
     """Estimates of Q* and r, one for each data set.
@@ -76,20 +75,12 @@ def fit(
         data: replications.
         anchor: the anchor action and its reward.
         discount: beta.
-        protocol: leak_free; printed, the paper's algorithms to the letter; or author, the first
-            author's public code, which uses the true reward.
-        options: of the protocol. Those of leak_free are `function_class` and the fields of the
-            Options of that class, in this module, `gladius.erm.observations.sparse` or
-            `gladius.erm.observations.network`.
+        options: `function_class` and the fields of the Options of that class, in this module,
+            `gladius.erm.observations.sparse` or `gladius.erm.observations.network`.
 
     Raises:
         InputError: for a bad option; for data that do not support the class asked for.
     """
-    check_choice("protocol", protocol, ("leak_free", *PROTOCOLS))
-    if protocol in PROTOCOLS:
-        module = import_module(PROTOCOLS[protocol])
-        estimates: list[Estimate] = module.fit(data, anchor, discount, **options)
-        return estimates
     is_default = "function_class" not in options
     one_feature = data[0].states.shape[1] == 1
     function_class = options.pop("function_class", "smooth" if one_feature else "sparse")
@@ -175,7 +166,7 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
             },
         )
         fits.append(fit)
-    return counts_estimates("gladius smooth", fits, counts, anchor, discount)
+    return counts_estimates("profiled_erm smooth", fits, counts, anchor, discount)
 
 
 def _plug_in(counts: Counts, anchor: Anchor, discount: float, options: Options) -> list[Estimate]:
@@ -186,6 +177,17 @@ def _plug_in(counts: Counts, anchor: Anchor, discount: float, options: Options) 
     extra = {"inner_iterations": 0, "smoothed": False, "penalty": 0.0}
     estimates = plug_in.fit_counts(counts, anchor, discount)
     return [
-        replace(e, method="gladius smooth", diagnostics=replace(e.diagnostics, extra=extra))
+        replace(e, method="profiled_erm smooth", diagnostics=replace(e.diagnostics, extra=extra))
         for e in estimates
     ]
+
+
+def anchored_line(grid: Array, table: Array, anchor: Anchor, states: Array) -> Array:
+    """(n, A) rewards at (n, 1) features: the anchor's as given, the others linear between states.
+
+    `table` (m, A) are the rewards at the ordered states `grid` (m,). Beyond them the rewards
+    continue the last two.
+    """
+    rewards = np.asarray(make_interp_spline(grid, table, k=1)(states[:, 0]))
+    rewards[:, anchor.action] = anchor.values(states)
+    return rewards

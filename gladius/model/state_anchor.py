@@ -19,7 +19,7 @@ from gladius.panel.anchor import state_table
 from gladius.panel.record import Transitions, index_rows
 from gladius.validate import Array, InputError, Integers, asked
 
-ANSWERS = ("plug_in", "gladius")  # methods that take such an anchor
+ANSWERS = ("plug_in", "profiled_erm")  # methods that take such an anchor
 
 AnchorAction = int | str | Integers | Callable[[Array], Array]
 

@@ -11,9 +11,7 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Inexact
 from numpy.typing import NDArray
-from scipy.interpolate import make_interp_spline
 
-from gladius.panel.anchor import Anchor
 from gladius.validate import Array, shaped
 
 Parameters = Inexact[Array, "R P"]
@@ -189,14 +187,3 @@ class NetworkIterate(TableIterate):
 def network_outputs(family: MLP, theta: Array, centre: Array, scale: Array, states: Array) -> Array:
     """(n, A) outputs of one network, theta (P,), at (n, d) features scaled by (d,) numbers."""
     return np.asarray(family.outputs(theta[None], (states - centre) / scale)[0])
-
-
-def anchored_line(grid: Array, table: Array, anchor: Anchor, states: Array) -> Array:
-    """(n, A) rewards at (n, 1) features: the anchor's as given, the others linear between states.
-
-    `table` (m, A) are the rewards at the ordered states `grid` (m,). Beyond them the rewards
-    continue the last two.
-    """
-    rewards = np.asarray(make_interp_spline(grid, table, k=1)(states[:, 0]))
-    rewards[:, anchor.action] = anchor.values(states)
-    return rewards

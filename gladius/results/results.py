@@ -33,7 +33,11 @@ from gladius.solvers.threads import one_thread
 from gladius.validate import ROW_SUM_TOLERANCE, Array, InputError, check_choice, check_whole
 
 WITH_ERRORS = ("nfxp", "ccp", "mpec", "ml_irl")
-OWN_ERRORS = ("gladius smooth", "gladius sparse", "plug_in")  # of r-hat, without parameters
+OWN_ERRORS = (
+    "profiled_erm smooth",
+    "profiled_erm sparse",
+    "plug_in",
+)  # of r-hat, without parameters
 BY_FREQUENCIES = ("nfxp", "ccp", "mpec")
 BY_LIKELIHOOD = ("nfxp", "mpec")
 COLUMNS = ("action", "label", "observations", "reward", "se", "low", "high", "q", "probability")
@@ -337,7 +341,7 @@ class Results(Estimate):
             holds_inputs: whether refits of the class `sparse` take the inputs selected here.
         """
         options = {name: value for name, value in self.options.items() if name != "start"}
-        if self.method in ("gladius smooth", "gladius sparse"):
+        if self.method in ("profiled_erm smooth", "profiled_erm sparse"):
             options["function_class"] = self.method.split()[1]
         if holds_inputs:
             if "reward_inputs" not in self.diagnostics.extra:

@@ -8,6 +8,7 @@ can be imported, or a formula.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields, is_dataclass
 from functools import partial
 from importlib import import_module
@@ -21,6 +22,33 @@ import torch
 from gladius.validate import Array, InputError
 
 FILES = ("results.json", "arrays.npz")
+FORMAT = 2  # of the files; those of 0.3, the first, do not name theirs
+# module that a file of 0.3 may name -> today's, both within `gladius`
+MOVED = {
+    "anchor": "panel.anchor",
+    "baselines.choice_logit": "solvers.choice_logit",
+    "baselines.plug_in": "model.inversion",
+    "estimate": "model.estimate",
+    "estimator": "erm.estimator",
+    "exchange": "model.state_anchor",
+    "formula": "model.formula",
+    "function_classes": "paper.function_classes",
+    "increments": "model.increments",
+    "linear_reward": "model.reward_form",
+    "mdp": "model.mdp",
+    "networks": "solvers.networks",
+    "parametric": "model.parametric",
+    "results": "results.results",
+    "rows.data": "erm.observations.features",
+    "rows.network": "erm.observations.network",
+    "rows.sparse": "erm.observations.sparse",
+    "smooth": "erm.smooth",
+    "transition_probabilities": "model.frequencies",
+    "transitions": "panel.record",
+    "worlds.bus": "designs.bus",
+    "worlds.continuous_bus": "designs.continuous_bus",
+    "worlds.inputs_bus": "designs.inputs_bus",
+}
 SEQUENCES = {"tuple": tuple, "list": list}
 
 
@@ -32,7 +60,7 @@ def save(value: object, folder: Path | str) -> None:
             nothing is written.
     """
     arrays: dict[str, Array] = {}
-    text = json.dumps(_encoded(value, arrays), indent=1)
+    text = json.dumps({"format": FORMAT, "value": _encoded(value, arrays)}, indent=1)
     Path(folder).mkdir(exist_ok=True, parents=True)
     json_file, array_file = (Path(folder) / name for name in FILES)
     json_file.write_text(text, "utf-8")
@@ -49,7 +77,24 @@ def load(folder: Path | str) -> Any:
         if not file.is_file():
             raise InputError("folder", str(folder), f"it has no {file.name}: name one of `save`")
     with np.load(array_file, allow_pickle=False) as arrays:
-        return _decoded(json.loads(json_file.read_text("utf-8")), dict(arrays))
+        return _decoded(_read(json_file), dict(arrays))
+
+
+def _read(file: Path) -> Any:
+    """What the JSON file says, in today's names."""
+    text = file.read_text("utf-8")
+    content = json.loads(text)
+    if "format" not in content:
+        for old, new in MOVED.items():
+            text = text.replace(f'"gladius.{old}:', f'"gladius.{new}:')
+        text = text.replace("paper.function_classes:anchored_line", "erm.estimator:anchored_line")
+        if re.search('"gladius (smooth|sparse|mlp)"', text):  # our own estimator
+            text = re.sub('"gladius( smooth| sparse| mlp|)"', r'"profiled_erm\1"', text)
+        return json.loads(text)
+    if content["format"] != FORMAT:
+        hint = f"this release reads formats 1 and {FORMAT}: load it with the release that wrote it"
+        raise InputError("format", content["format"], hint)
+    return content["value"]
 
 
 def _encoded(value: Any, arrays: dict[str, Array]) -> Any:

@@ -9,16 +9,17 @@ gets the form too, and an oracle the transition probabilities. Only the scores u
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from gladius import methods
+from gladius import register
 from gladius.designs.bus import BUS_REWARD, BusEngine, bus_reward_given
 from gladius.designs.metrics import mape, percentage_error
 from gladius.model.estimate import Estimate
-from gladius.panel.anchor import Anchor
+from gladius.panel.anchor import Anchor, make_anchor
 from gladius.panel.record import Counts, Transitions
 from gladius.register import METHODS
 from reproduce.cells.data import data_sets, make_world, on_grid, splits
@@ -106,15 +107,22 @@ def compute(cell: Cell) -> Result:
 
 def fit(world: BusEngine, cell: Cell, train: Sequence[Transitions], **given: Any) -> list[Estimate]:
     """The cell's method on all repetitions; `given` are further options."""
-    found = methods.fit(
-        train,
-        cell.settings["method"],
-        anchor_action=world.anchor_action,
-        anchor_reward=world.anchor_reward,
-        discount=world.discount,
-        **options_of(world, cell, given),
-    )
-    return [*found]
+    return by_method(world, cell, train, options_of(world, cell, given))
+
+
+def by_method(
+    world: Any, cell: Cell, train: Sequence[Transitions], options: Mapping[str, Any]
+) -> list[Estimate]:
+    """The cell's method with these options; its diagnostics have the CPU seconds of a data set."""
+    method = cell.settings["method"]
+    is_needed = "anchor" in register.needs(method)
+    anchor = make_anchor(train, world.anchor_action, world.anchor_reward, must_occur=is_needed)
+    start_time = time.process_time()
+    estimates = register.method(method)(train, anchor, world.discount, **options)
+    seconds = (time.process_time() - start_time) / len(train)
+    return [
+        replace(one, diagnostics=replace(one.diagnostics, cpu_seconds=seconds)) for one in estimates
+    ]
 
 
 def options_of(world: BusEngine, cell: Cell, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,12 +137,12 @@ def options_of(world: BusEngine, cell: Cell, given: Mapping[str, Any]) -> dict[s
         options["training"] = import_module(METHODS[method]).Training(**options["training"])
     if settings.get("oracle"):
         options["transition"] = world.known_transitions
-    if "form" in methods.needs(method):
+    if "form" in register.needs(method):
         # a method that needs both gets the anchor's reward within the form
-        is_given = settings.get("theta_1_given") or "anchor" in methods.needs(method)
+        is_given = settings.get("theta_1_given") or "anchor" in register.needs(method)
         options["reward"] = bus_reward_given(-world.anchor_reward) if is_given else BUS_REWARD
-    if methods.takes(method, "rng") and "rng" not in options:
-        options["rng"] = seeds.generators(cell, methods.title(method))
+    if register.takes(method, "rng") and "rng" not in options:
+        options["rng"] = seeds.generators(cell, register.title(method))
     for option, stream in settings.get("streams", {}).items():
         options[option] = seeds.generators(cell, stream)
     return options
@@ -205,7 +213,7 @@ def _fit_counts(world: BusEngine, cell: Cell, train: Counts) -> tuple[Array, lis
         )
         return offset + np.einsum("sak,rk->rsa", design, fitted.theta), list(fitted.status)
     anchor = Anchor(world.anchor_action, world.anchor_reward)
-    if cell.settings["method"] == "gladius":
+    if cell.settings["method"] == "profiled_erm":
         options = {"options": module.Options(**options)}
     estimates = module.fit_counts(train, anchor, world.discount, **options)
     rewards = np.stack([one.reward_function(train.states) for one in estimates])

@@ -75,15 +75,15 @@ def imitation_cell(
     curve: tuple[int, int],
     restricted: bool = True,
 ) -> Cell:
-    """The cell of a method (bc, iq_learn or gladius) on the demonstrations of an environment.
+    """The cell of a method (bc, iq_learn or profiled_erm) on the demonstrations of an environment.
 
     Args:
-        budgets: steps, ascending; the last policy is scored on all episodes. Gladius after 0 steps
-            is the linear function.
+        budgets: steps, ascending; the last policy is scored on all episodes. Profiled ERM after 0
+            steps is the linear function.
         curve: training seeds and episodes on which the other budgets' policies are scored.
-        restricted: of gladius, whether the network is r; otherwise it is BC.
+        restricted: of profiled_erm, whether the network is r; otherwise it is BC.
     """
-    options: dict[str, object] = {"function_class": "mlp"} if method == "gladius" else {}
+    options: dict[str, object] = {"function_class": "mlp"} if method == "profiled_erm" else {}
     options |= {} if restricted else {"restricted": False}
     settings = {
         "method": method,
@@ -110,10 +110,10 @@ def learn(
 ) -> tuple[list[list[Policy]], list[str]]:
     """The policies of every data set at every budget, [data set][budget], and statuses.
 
-    Every fit ends with its budget: `ok` says no more than that, and `not_converged` that GLADIUS
-    could not solve for zeta.
+    Every fit ends with its budget: `ok` says no more than that, and `not_converged` that
+    profiled ERM could not solve for zeta.
     """
-    if method != "gladius":
+    if method != "profiled_erm":
         alpha = ALPHA if method == "iq_learn" else None
         cloned = clone(data, budgets, rngs, alpha)
         return [[*policies] for policies in cloned], ["ok"] * len(data)

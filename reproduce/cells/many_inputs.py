@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from gladius import methods
 from gladius.designs.bus import BusEngine
 from gladius.designs.continuous_bus import ContinuousBus
 from gladius.designs.inputs_bus import InputsBus
 from gladius.designs.metrics import mape
 from reproduce.cells.data import SHARE
-from reproduce.cells.fits import options_of, severity
+from reproduce.cells.fits import by_method, options_of, severity
 from reproduce.cells.inputs_designs import VARIANTS
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Cell, Result, summarise
@@ -76,14 +75,7 @@ def compute(cell: Cell) -> Result:
             options["rng"] = [options["rng"][replication]]
         if settings.get("given"):
             options |= {"inputs": reward, "zeta_inputs": zeta}
-        (estimate,) = methods.fit(
-            [train],
-            settings["method"],
-            anchor_action=world.anchor_action,
-            anchor_reward=world.anchor_reward,
-            discount=world.discount,
-            **options,
-        )
+        (estimate,) = by_method(world, cell, [train], options)
         errors.append(mape(estimate, test, world.reward))
         runs.append(estimate.diagnostics)
         if "reward_inputs" in runs[-1].extra and not settings.get("given"):

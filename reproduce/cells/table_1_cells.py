@@ -15,10 +15,10 @@ import numpy as np
 from gladius.designs.bus import BusEngine
 from gladius.designs.metrics import mape
 from gladius.erm.observations.features import Rows
-from gladius.methods import needs
 from gladius.model.estimate import Estimate
 from gladius.model.frequencies import TransitionProbabilities
 from gladius.panel.record import Counts
+from gladius.register import needs
 from reproduce.cells import child as limits
 from reproduce.cells.data import SHARE, by_mileage, data_sets
 from reproduce.cells.fits import fit

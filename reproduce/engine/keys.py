@@ -40,9 +40,9 @@ def pieces(definitions: Definitions, cell: Cell, device: str) -> dict[str, str]:
     options = settings.get("options", {})
     if "method" in settings:
         selected.append(METHODS[settings["method"]])
-    if options.get("protocol") in PROTOCOLS:  # with function classes of its own
+    if options.get("protocol") in PROTOCOLS:
         selected.append(PROTOCOLS[options["protocol"]])
-    elif settings.get("method") == "gladius":  # `smooth` gives way to `sparse` for some data
+    elif settings.get("method") == "profiled_erm":  # `smooth` gives way to `sparse` for some data
         name = options.get("function_class", "sparse")
         selected += [ROW_CLASSES[name]] if name in ROW_CLASSES else []
     roots = [FUNCTIONS.get(cell.compute, cell.compute), *PATH]

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from gladius.register import METHODS
+from gladius.register import METHODS, ROW_CLASSES
 from gladius.validate import Array as Array
-from gladius.validate import InputError, check_whole
+from gladius.validate import InputError, check_choice, check_whole
 from reproduce.engine.register import FUNCTIONS
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -72,10 +72,8 @@ class Cell:
         except (TypeError, ValueError) as error:
             raise InputError("settings", self.settings, f"use what JSON holds ({error})") from None
         object.__setattr__(self, "settings", copied)
-        method = copied.get("method", "gladius")
-        if method not in METHODS:
-            hint = f"choose one of {', '.join(sorted(METHODS))}"
-            raise InputError("settings.method", method, hint)
+        if "method" in copied:
+            check_choice("settings.method", copied["method"], METHODS)
         check_whole("settings.repetitions", copied.get("repetitions", 1), 1)
         _name("settings.seeds", copied.get("seeds", "none"))
 
@@ -117,10 +115,11 @@ class Cell:
     def takes_device(self) -> bool:
         """Whether its networks and regressions on observations can be on a GPU."""
         options, method = self.settings.get("options", {}), self.settings.get("method")
-        on_observations = "protocol" not in options and (
-            "environment" in self.settings or options.get("function_class") in ("sparse", "mlp")
+        on_observations = (
+            "environment" in self.settings or options.get("function_class") in ROW_CLASSES
         )
-        takes = method in ("bc", "iq_learn", "pqr") or (method == "gladius" and on_observations)
+        takes = method in ("bc", "iq_learn", "pqr")
+        takes |= method == "profiled_erm" and on_observations
         return takes and self.compute in ON_DEVICE
 
     def function(self) -> Callable[[Cell], Result]:

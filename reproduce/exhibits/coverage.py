@@ -98,7 +98,7 @@ def designs() -> dict[str, Design]:
 FREQUENCIES, FEW = "frequencies", "few parameters"
 SIZES = {"bus": (50, 250), "rough": (50, 250), "regimes": (200,)}
 METHODS = {"NFXP": "nfxp", "CCP": "ccp", "ML-IRL": "ml_irl"}
-WITHOUT_FORM = {"GLADIUS": "gladius", "Plug-in": "plug_in"}  # intervals of r, one feature
+WITHOUT_FORM = {"GLADIUS": "profiled_erm", "Plug-in": "plug_in"}  # intervals of r, one feature
 BY_BOOTSTRAP = {"Semi-gradient": "semi_gradient"}  # at the larger size
 ALL = METHODS | WITHOUT_FORM | BY_BOOTSTRAP
 ON_OBSERVATIONS = "observations"  # GLADIUS of the class `sparse`

@@ -29,8 +29,8 @@ PLUG_IN = {"function_class": "mlp", "restricted": False}
 # (column, protocol) -> method, options, data sets up to K = SMALL, data sets above it: as few as
 # give the verdicts of 0.2.0's larger numbers, and a line of the figure where nothing is printed
 FITS: dict[tuple[str, str], tuple[str, dict[str, Any], int, int]] = {
-    OURS: ("gladius", {"function_class": "sparse"}, 40, 40),
-    NETWORK: ("gladius", PLUG_IN, 3, 2),
+    OURS: ("profiled_erm", {"function_class": "sparse"}, 40, 40),
+    NETWORK: ("profiled_erm", PLUG_IN, 3, 2),
     ("PQR", "leak_free"): ("pqr", {}, 4, 4),
     ("SAmQ", "leak_free"): ("samq", {"cells": 20}, 10, 4),
     ("IQ-learn", "leak_free"): ("iq_learn", {"function_class": "network"}, 2, 2),

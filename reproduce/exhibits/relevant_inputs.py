@@ -40,7 +40,7 @@ def entries(smoke: bool) -> list[Entry]:
     listed = []
     for name in SMOKE_WORLDS if smoke else VARIANTS:
         times = SMOKE_REPETITIONS if smoke else MORE_REPETITIONS.get(name, REPETITIONS)
-        fit = ("gladius", name, inputs, times, smoke, SPARSE_CLASS)
+        fit = ("profiled_erm", name, inputs, times, smoke, SPARSE_CLASS)
         listed.append(Entry(name, *OURS, fitting(*fit)))
         if name not in NO_ORACLE:
             listed.append(Entry(name, *ORACLE, fitting(*fit, given=True)))

@@ -61,7 +61,7 @@ def entries(smoke: bool) -> list[Entry]:
             settings |= {"seeds": NAME, "seeds_row": row}
             cell = Cell(NAME, settings, f"{column}, {row}, {kind}")
             listed.append(Entry(row, column, f"leak_free {kind}", cell, "theta_11"))
-    settings = {"method": "gladius", "options": {"function_class": "sparse"}, "groups": [4]}
+    settings = {"method": "profiled_erm", "options": {"function_class": "sparse"}, "groups": [4]}
     cell = Cell("rust_raw", settings, "GLADIUS, group 4")
     return [*listed, Entry("group 4", RAW[0], f"leak_free {RAW[1]}", cell, "nll")]
 

@@ -18,7 +18,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 from gladius.designs.bus import BusEngine
-from gladius.methods import needs
+from gladius.register import needs
 from reproduce.cells.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
 from reproduce.cells.fits_author import training
 from reproduce.cells.table_1_cells import (
@@ -145,8 +145,8 @@ LINES = (
     Line("Clare", "clare", "fixed point", starts="reward"),
     Line("ML-IRL", "ml_irl", "Newton", starts="theta", sets=MANY),
     Line("Model-enhanced AIRL", "airl", "fixed point", "", "rng", started=SPREAD),
-    Line("Ours", "gladius", "Newton", wide=SMOOTH, silent=NO_START, sets=MANY),
-    Line("Ours, sparse", "gladius", "Fisher scoring", "sparse", silent=NO_START, sets=MANY),
+    Line("Ours", "profiled_erm", "Newton", wide=SMOOTH, silent=NO_START, sets=MANY),
+    Line("Ours, sparse", "profiled_erm", "Fisher scoring", "sparse", silent=NO_START, sets=MANY),
     Line("Ours, Algorithm 1", "gladius", DESCENTS[1], "Algorithm 1", "rngs", NETWORK, NETWORK),
     Line(
         "Ours, author's code",

@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gladius.methods import needs, title
-from gladius.register import METHODS
+from gladius.register import METHODS, needs, title
 from reproduce.cells import fits
 from reproduce.cells.bus_exact import BOUND, MEASURED, bound_entry, bound_protocol
 from reproduce.cells.fits_author import EPOCHS_SHOWN, epoch_records, training
@@ -52,8 +51,8 @@ FITS: dict[tuple[str, str], tuple[str, dict[str, Any], dict[str, Any]]] = {
     ("ML-IRL", "fresh algorithm"): ("ml_irl", {}, KNOWN_P),
     ("ML-IRL", "leak_free"): ("ml_irl", {}, {}),
     ("Plug-in", "leak_free tabular"): ("plug_in", {}, {}),
-    ("GLADIUS", "leak_free smooth"): ("gladius", {}, {}),
-    NETWORK: ("gladius", {"function_class": "mlp"}, {"repetitions": NETWORK_REPETITIONS}),
+    ("GLADIUS", "leak_free smooth"): ("profiled_erm", {}, {}),
+    NETWORK: ("profiled_erm", {"function_class": "mlp"}, {"repetitions": NETWORK_REPETITIONS}),
     ("GLADIUS", "printed"): ("gladius", {"protocol": "printed"}, {}),
     ("SAmQ", "leak_free"): ("samq", {}, {}),
     ("SAmQ", "leak_free ward 5"): ("samq", {"clustering": "ward", "cells": 5}, {}),
@@ -65,8 +64,8 @@ FITS: dict[tuple[str, str], tuple[str, dict[str, Any], dict[str, Any]]] = {
 }
 # (method, word for the protocol) -> options, whether P is known; "" for the method's defaults
 VARIANTS: dict[tuple[str, str], tuple[dict[str, Any], bool]] = {
-    **{(method, ""): ({}, False) for method in METHODS},
-    ("gladius", "sparse"): ({"function_class": "sparse"}, False),
+    **{(method, ""): ({}, False) for method in METHODS if method != "gladius"},
+    ("profiled_erm", "sparse"): ({"function_class": "sparse"}, False),
     ("gladius", "Algorithm 1"): ({"protocol": "printed"}, False),
     ("nfxp", "P known"): ({}, True),
     ("mpec", "P known"): ({}, True),

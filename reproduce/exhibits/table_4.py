@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAME = "table_4"
-METHODS = {"Gladius": "gladius", "IQ-learn": "iq_learn", "BC": "bc"}
+METHODS = {"Gladius": "profiled_erm", "IQ-learn": "iq_learn", "BC": "bc"}
 SAME_CLASS = "BC, row network"
 COLUMNS = (*METHODS, SAME_CLASS)
 PAIRS = ((SAME_CLASS, "Gladius"), ("BC", "Gladius"), ("BC", "IQ-learn"), ("Gladius", "IQ-learn"))
@@ -47,8 +47,8 @@ LESS_IS_BETTER = "Acrobot"  # of the paper's measure
 SIZES = (1, 3, 7, 10, 15)
 MORE_SIZES = {"LunarLander-v3": (1, 2, 3, 7, 10, 15)}
 SEEDS, MANY, FEW_DEMONSTRATIONS = 10, 12, (1, 3)
-BUDGETS = {"gladius": (0, 150, 375), "iq_learn": (240, 600, 1500), "bc": (240, 600, 1500)}
-SMOKE_BUDGETS = {"gladius": (0, 2), "iq_learn": (2, 4), "bc": (2, 4)}
+BUDGETS = {"profiled_erm": (0, 150, 375), "iq_learn": (240, 600, 1500), "bc": (240, 600, 1500)}
+SMOKE_BUDGETS = {"profiled_erm": (0, 2), "iq_learn": (2, 4), "bc": (2, 4)}
 EPISODES = 100
 CURVE, NO_CURVE = (5, 10), (0, 0)  # seeds and episodes of the earlier budgets, where drawn
 LEARNED, EXPERT = "leak_free", "Expert"
@@ -68,7 +68,7 @@ def entries(smoke: bool) -> list[Entry]:
         sizes = MORE_SIZES.get(name, SIZES)
         for size in (1,) if smoke else sizes:
             for column in COLUMNS:
-                method = METHODS.get(column, "gladius")
+                method = METHODS.get(column, "profiled_erm")
                 times = 2 if smoke else MANY if size in FEW_DEMONSTRATIONS else SEEDS
                 cell = imitation_cell(
                     method,
@@ -192,7 +192,7 @@ def _curves(results: Results) -> Figure:
                 curve = results.get(label, column, LEARNED).result.arrays.get("curve")
                 if curve is None:
                     continue
-                share = np.array(budgets_of[METHODS.get(column, "gladius")])
+                share = np.array(budgets_of[METHODS.get(column, "profiled_erm")])
                 mean, low, _ = np.transpose([interval(scores) for scores in curve.T])
                 x = share / share[-1] + 0.02 * (k - 1.5)  # no interval hides another
                 is_bc = column == SAME_CLASS  # another class of the same method

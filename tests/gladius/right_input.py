@@ -11,11 +11,11 @@ import pandas as pd
 import gladius
 from gladius.designs.bus import BusEngine
 from gladius.designs.metrics import mape
-from gladius.methods import METHODS
 from gladius.model.estimate import Diagnostics, Estimate
 from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import check_anchor_support
 from gladius.panel.record import Transitions, group
+from gladius.register import METHODS
 from gladius.validate import InputError
 
 

@@ -13,7 +13,7 @@ from bus_engine import KNOWN
 import gladius
 from gladius import METHODS
 from gladius.__main__ import METHOD_HELP, main
-from gladius.methods import needs
+from gladius.register import needs
 from gladius.results import results
 
 KEYS = ["--action", "action", "--id", "id", "--time", "period", "--discount", "0.95"]
@@ -112,7 +112,7 @@ def test_help_has_an_example(capsys):
 
 def test_help_tells_which_methods_assume_a_form():
     named = set(re.findall(r"\w+", METHOD_HELP)) & set(METHODS)
-    assert named == {name for name in METHODS if "form" in needs(name)} | {"gladius"}
+    assert named == {name for name in METHODS if "form" in needs(name)} | {"profiled_erm"}
     assert "linear in the --state columns" in METHOD_HELP
 
 
@@ -213,7 +213,7 @@ def test_shuffled_rows_are_sorted_by_time_and_the_chosen_features_are_named(tmp_
     assert main([str(path), *states, *asked, *anchor, "--out", str(out)]) == 0
     said = capsys.readouterr().err
     assert "features chosen for r: s0\n" in said
-    assert f"gladius sparse, {len(data) - 60} transitions" in said
+    assert f"profiled_erm sparse, {len(data) - 60} transitions" in said
     rewards = pd.read_csv(out / "reward.csv").query("action == 0").groupby("s0")["reward"].mean()
     assert rewards[3.0] == pytest.approx(-3.0, abs=0.6)
 

@@ -28,9 +28,9 @@ import gladius
 from gladius import METHODS, BusEngine, InputError, LinearReward, Results, Transitions, fit, load
 from gladius.designs.bus import BUS_REWARD
 from gladius.erm.observations import risk
-from gladius.methods import KNOWLEDGE, needs, title
 from gladius.model import mdp
 from gladius.model.reward_form import linear_in_features
+from gladius.register import KNOWLEDGE, needs, title
 from gladius.solvers import networks, newton
 from gladius.solvers.networks import Training
 from gladius.validate import Array
@@ -51,8 +51,8 @@ VARIANTS = variants() | {
     "avi one-hot": ("avi", ONE_HOT),
     "airl anchored": ("airl", {"anchored": True}),
     "gladius printed batch": ("gladius", {**PRINTED, "iterations": 20, "batch": 32}),
-    "gladius sparse": ("gladius", {"function_class": "sparse"}),
-    "gladius mlp": ("gladius", {**MLP, "steps": 100}),
+    "profiled_erm sparse": ("profiled_erm", {"function_class": "sparse"}),
+    "profiled_erm mlp": ("profiled_erm", {**MLP, "steps": 100}),
     "bc batch": ("bc", {"training": Training(steps=50, batch=64)}),
     "bc validation": ("bc", {"training": Training(steps=50, validation=0.25)}),
 }
@@ -197,7 +197,7 @@ def test_population_counts_give_the_true_reward(variant: str, moves: Integers) -
     np.testing.assert_allclose(estimate.reward_function(states), truth, rtol=0, atol=atol)
 
 
-INVARIANT = ["gladius", "nfxp", "ccp", "ccp npl", "mpec", "avi one-hot", "semi_gradient"]
+INVARIANT = ["profiled_erm", "nfxp", "ccp", "ccp npl", "mpec", "avi one-hot", "semi_gradient"]
 INVARIANT += ["plug_in", "iq_learn", "ml_irl", "airl", "airl anchored", "rp"]
 
 
@@ -292,8 +292,8 @@ def test_too_few_steps_are_not_convergence(
 
 # method, other options, field, bad values of it
 BAD: list[tuple[str, dict[str, Any], str, list[Any]]] = [
-    ("gladius", {}, "function_class", ["forest", "tabular"]),
-    ("gladius", {}, "penalty", [-1.0, "a"]),
+    ("profiled_erm", {}, "function_class", ["forest", "tabular"]),
+    ("profiled_erm", {}, "penalty", [-1.0, "a"]),
     ("gladius", {}, "protocol", ["oracle"]),
     ("gladius", PRINTED, "function_class", ["forest"]),
     ("gladius", PRINTED, "optimiser", ["newton"]),
@@ -302,10 +302,10 @@ BAD: list[tuple[str, dict[str, Any], str, list[Any]]] = [
     ("gladius", PRINTED, "tolerance", [-1.0]),
     *[("gladius", PRINTED, field, [0]) for field in ("ascents", "iterations", "batch")],
     ("gladius", {"protocol": "author"}, "epochs", [0]),
-    ("gladius", MLP, "hidden", [()]),
-    ("gladius", MLP, "steps", [-1]),
-    ("gladius", MLP, "learning_rate", [0.0]),
-    ("gladius", MLP, "restricted", [1]),
+    ("profiled_erm", MLP, "hidden", [()]),
+    ("profiled_erm", MLP, "steps", [-1]),
+    ("profiled_erm", MLP, "learning_rate", [0.0]),
+    ("profiled_erm", MLP, "restricted", [1]),
     ("nfxp", {}, "start", [np.zeros(3)]),
     ("avi", {}, "regression", ["forest", "polynomial"]),
     ("avi", {}, "iterations", [1]),
@@ -425,8 +425,8 @@ SOLVERS = (
 SHORT = {"training": Training(steps=60)}
 LINEAR = {"reward": linear_in_features(2, 1, -5.0)}
 ONE_SHOT = {
-    "gladius": {},
-    "gladius sparse": {"function_class": "sparse"},
+    "profiled_erm": {},
+    "profiled_erm sparse": {"function_class": "sparse"},
     "mpec": LINEAR,
     "plug_in": {},
     "pqr": SHORT,

@@ -351,10 +351,10 @@ def test_a_data_frame_is_read_by_its_names_and_any_array_by_position() -> None:
 
 
 DEEP = pytest.param("sparse", marks=pytest.mark.deep)
-SETS = {"gladius": 80, "plug_in": 80, "ml_irl": 80, "sparse": 40}
+SETS = {"profiled_erm": 80, "plug_in": 80, "ml_irl": 80, "sparse": 40}
 
 
-@pytest.mark.parametrize("name", ["gladius", "plug_in", "ml_irl", DEEP])
+@pytest.mark.parametrize("name", ["profiled_erm", "plug_in", "ml_irl", DEEP])
 def test_errors_have_the_spread_of_estimates_over_data_sets(name: str) -> None:
     """A standard deviation of 80 estimates is known to 8 %, of 40 to 11 %.
 
@@ -365,7 +365,9 @@ def test_errors_have_the_spread_of_estimates_over_data_sets(name: str) -> None:
     world = gladius.designs.continuous_bus.ContinuousBus() if is_sparse else BUS
     sets = [world.simulate(40 if is_sparse else 120, rng) for _ in range(SETS[name])]
     options = {"sparse": {"function_class": "sparse"}, "ml_irl": {"reward": BUS_REWARD}}
-    fits = gladius.fit(sets, "gladius" if is_sparse else name, **options.get(name, {}), **KNOWN)
+    fits = gladius.fit(
+        sets, "profiled_erm" if is_sparse else name, **options.get(name, {}), **KNOWN
+    )
     frames = [fit.reward_frame(states).iloc[::2] for fit in fits]  # action 0
     centres = np.stack([(frame["low"] + frame["high"]) / 2 for frame in frames])
     mean = np.mean([frame["se"] for frame in frames], axis=0)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from gladius import fit
-from gladius.methods import METHODS, takes
 from gladius.model.parametric import make_model
 from gladius.model.reward_form import KnownTransitions, LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
+from gladius.register import METHODS, takes
 from gladius.solvers.networks import Training
 from gladius.validate import Array, InputError
 

@@ -302,7 +302,7 @@ def test_three_actions() -> None:
 def test_the_default_where_states_do_not_repeat() -> None:
     world = one_input(np.tile(0.4 * LEVELS, (20, 1)), inputs=1)
     data = world.simulate(60, np.random.default_rng(10))
-    assert gladius.fit(data, **KNOWN).method == "gladius sparse"
+    assert gladius.fit(data, **KNOWN).method == "profiled_erm sparse"
     with pytest.raises(InputError, match="hardly repeat"):
         gladius.fit(data, **KNOWN, function_class="smooth")
 

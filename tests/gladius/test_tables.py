@@ -183,7 +183,7 @@ ANYTHING = st.one_of(
 
 
 @settings(max_examples=150, deadline=None)
-@given(ANYTHING, ANYTHING, ANYTHING, st.sampled_from(["plug_in", "gladius", "nfxp"]))
+@given(ANYTHING, ANYTHING, ANYTHING, st.sampled_from(["plug_in", "profiled_erm", "nfxp"]))
 def test_a_fit_of_anything_is_an_answer_or_an_input_error(
     action: Any, reward: Any, discount: Any, method: str
 ) -> None:

@@ -65,7 +65,7 @@ def test_mileage_paths_are_the_same_whatever_the_number_of_inputs() -> None:
 
 
 def test_a_cell_scores_what_a_user_would_get(monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = fitting("gladius", "linear", 4, 1, True, {"function_class": "sparse"})
+    cell = fitting("profiled_erm", "linear", 4, 1, True, {"function_class": "sparse"})
     result = compute(cell)
     world, (rng,) = VARIANTS["linear"].make(4), generators(cell)
     train, test = world.simulate(cell.settings["trajectories"], rng).split(0.8)

@@ -21,7 +21,7 @@ from tests.reproduce.toys import numbers, toy
 
 Run = Callable[..., runner.Outcome]
 GPU = {"gpu": "none", "driver": "1.2", "cuda": "13.0"}
-SPARSE = fits.fitting("gladius", 50, smoke=True, options={"function_class": "sparse"})
+SPARSE = fits.fitting("profiled_erm", 50, smoke=True, options={"function_class": "sparse"})
 FITTED = Entry("10", "B", "fresh", SPARSE)
 
 

@@ -80,7 +80,7 @@ def test_demonstrations_are_shared_by_methods_and_fresh_for_each_seed(
 
 
 @gymnasium_needed
-@pytest.mark.parametrize("method", ["bc", "iq_learn", "gladius"])
+@pytest.mark.parametrize("method", ["bc", "iq_learn", "profiled_erm"])
 def test_learners_do_not_depend_on_the_truth(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With other rewards in the world the same episodes give the same policies."""
     states = np.random.default_rng(4).normal(size=(30, 6))
@@ -114,7 +114,7 @@ def test_same_seed_same_bytes() -> None:
 
 
 @gymnasium_needed
-@pytest.mark.parametrize("method", ["bc", "iq_learn", "gladius"])
+@pytest.mark.parametrize("method", ["bc", "iq_learn", "profiled_erm"])
 def test_a_pretended_device_gives_the_same_returns(method: str) -> None:
     cell = imitation_cell(method)
     with pretended_device():
@@ -181,7 +181,9 @@ def test_bc_of_gladius_class_starts_at_the_minimum_of_a_linear_logit() -> None:
         theta += np.linalg.solve(
             design.T @ (design * (p * (1 - p))[:, None]), design.T @ (data.actions - p)
         )
-    ((start,),), _ = imitation.learn("gladius", [data], (0,), [np.random.default_rng(1)], False)
+    ((start,),), _ = imitation.learn(
+        "profiled_erm", [data], (0,), [np.random.default_rng(1)], False
+    )
     expected = 1 / (1 + np.exp(-design @ theta))
     np.testing.assert_allclose(start(data.states)[:, 1], expected, atol=1e-4)
 

@@ -314,4 +314,4 @@ def estimate(fit: NetworkFit, anchor: Anchor, history: History) -> Estimate:
         extra={"held_out_gain": gain, "not_ok_because": not_ok},
     )
     bellman = risk.bellman(value, fit.w, fit.factor) / size
-    return found.estimate("gladius mlp", len(risk.center), at.nll / size, bellman)
+    return found.estimate("profiled_erm mlp", len(risk.center), at.nll / size, bellman)

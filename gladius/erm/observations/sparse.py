@@ -278,4 +278,6 @@ def estimate(
         gradient_norm=float(fit.gradient.abs().max()) / size,
         extra={**extra, "not_ok_because": not_ok},
     )
-    return found.estimate("gladius sparse", rows.states.shape[1], point.nll / size, bellman / size)
+    return found.estimate(
+        "profiled_erm sparse", rows.states.shape[1], point.nll / size, bellman / size
+    )
