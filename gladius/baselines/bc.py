@@ -48,7 +48,7 @@ CHECK_EVERY = 50  # steps between two evaluations of the full gradient and of th
 FEW_STATES = 2_000  # distinct states up to which every step uses all observations
 LARGEST_BATCH = 40_000_000  # network inputs of replications trained together, 320 MB
 PLATEAU = 0.5  # gain of the log-likelihood that counts, nats: one standard error of one parameter
-PATIENCE = 10  # evaluations without a gain of the likelihood or the validation loss to stop
+EVALUATIONS_WITHOUT_GAIN = 10  # of the likelihood or the validation loss: then it stops
 T = TypeVar("T")
 WORSE = "failed: frequencies by state fit the choices better than the network by far"
 
@@ -169,7 +169,7 @@ class Clone:
     """A trained network."""
 
     network: nets.Network
-    converged: bool  # by the gradient, or by PATIENCE with the validation loss or the likelihood
+    converged: bool  # by the gradient, or by EVALUATIONS_WITHOUT_GAIN
     steps: int
     gradient_norm: float  # largest entry of the last gradient over all observations
 
@@ -220,7 +220,7 @@ def train(
         lowest[is_better] = losses[is_better]
         for stored, current in zip(best, theta, strict=True):
             stored[is_better] = current[is_better]
-        is_flat[active & (since >= PATIENCE) & np.isfinite(losses)] = True
+        is_flat[active & (since >= EVALUATIONS_WITHOUT_GAIN) & np.isfinite(losses)] = True
         active &= ~is_flat
 
     end = nets.adam_descent(theta, loss, sample, how, rngs, CHECK_EVERY, stop_where_flat)

@@ -51,7 +51,7 @@ TITLE, NEEDS = "Clare", ("next", "transitions")
 MODELS = 7  # in the ensemble
 ETA = 1.0  # of the regulariser on r
 UNCERTAIN = 0.5  # u, the threshold of c
-ROUNDING = 1e-7  # of features over their range: a variance of 1e-14 or less is none
+LEAST_RANGE = 1e-7  # of features over their range: a variance of 1e-14 or less is none
 RESIDUAL = 1e-8  # largest |r - t(r)| of a fixed point, in units of reward
 MAX_STEPS = 500  # of Newton
 TOLERANCE = 1e-9  # of the solver: |F| before its last step
@@ -130,7 +130,7 @@ def uncertainty(counts: Counts, rng: np.random.Generator) -> Array:
         means.append(transition / mass_next @ features)
     distance = np.linalg.norm(np.stack(means) - np.mean(means, axis=0), axis=3).max(axis=0)
     spread = np.where(visits > 0, distance.T, 0.0)
-    spread[spread <= ROUNDING] = 0.0
+    spread[spread <= LEAST_RANGE] = 0.0
     return spread / (spread.max() if spread.max() > 0 else 1.0)
 
 

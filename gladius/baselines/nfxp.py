@@ -29,7 +29,7 @@ from gladius.solvers.newton import minimise
 from gladius.validate import Array
 
 TITLE, NEEDS = "NFXP", ("next", "transitions", "form")
-ROUNDING = 1e-15  # of a value, for each observation
+LOGLIK_ROUNDING = 1e-15  # of a value, for each observation
 LARGEST_MOVE = 10.0  # utils a step; where choices are all but certain, steps are endless
 
 
@@ -139,7 +139,7 @@ def fit_counts(
     def rounding(rows: Integers) -> Array:
         """Q - V is a small difference of large numbers where beta is near 1."""
         size = np.abs(v[rows]).max(axis=1)
-        return np.asarray(ROUNDING * np.maximum(size, 1.0) * state_visits[rows].sum(axis=1))
+        return np.asarray(LOGLIK_ROUNDING * np.maximum(size, 1.0) * state_visits[rows].sum(axis=1))
 
     minimum = minimise(
         objective,

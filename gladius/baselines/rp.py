@@ -44,7 +44,7 @@ TITLE, NEEDS = "RP", ("next", "transitions", "form")
 DELTA = 0.01  # smallest gain of a split, relative to |score|
 SMOOTHING = 1e-5  # of each count N(x',p',a,x,p) inside the logarithm; sums of it carry it for each
 MAX_THRESHOLDS = 100  # candidates of a feature, quantiles if it has more values
-ROUNDING = 1e-12  # nats per observation, by which a gain must be larger to be so
+LEAST_GAIN = 1e-12  # nats per observation, by which a gain must be larger to be so
 
 
 def fit(
@@ -218,7 +218,7 @@ def grow(data: Transitions) -> tuple[Partition, list[float]]:
             new_cells = np.where(is_new, number, cell), np.where(is_next_new, number, next_cell)
             decision, transition = moves.score_terms(*new_cells, number + 1)
             gain = decision + weight * transition - score
-            if gain > best + ROUNDING * len(data):
+            if gain > best + LEAST_GAIN * len(data):
                 best, best_split = gain, split
         gains.append(best / abs(score) if best_split else 0.0)
         if best_split is None or gains[-1] <= DELTA:

@@ -14,8 +14,9 @@ D2 the divided second differences along the feature in units of its mean spacing
 Implementation choices:
 - lambda rises by half decades to the affine end. Restricted maximum likelihood (REML, Laplace's
   approximation in r) chooses it.
-- The affine end stays unless REML gains CRITICAL over it. Nominally this is the 5 % point of the
-  boundary test of an infinite lambda, a mixture of half a point mass at 0 and half a chi-square.
+- The affine end stays unless REML gains LEAVES_FIXED_FORM over it. Nominally this is the 5 % point
+  of the boundary test of an infinite lambda, a mixture of half a point mass at 0 and half a
+  chi-square.
 - Otherwise lambda is UNDERSMOOTHING_STEPS (a decade) below REML's choice, so that the bias stays
   below the plug-in's sampling error.
 - Both rules were tuned on other seeds than the exhibits use, but on three of their true rewards,
@@ -37,7 +38,7 @@ from gladius.solvers.newton import minimise
 from gladius.validate import Array
 
 PSEUDO_COUNT = 0.5
-CRITICAL = 2.71  # of twice the restricted log-likelihood, to leave the fixed form
+LEAVES_FIXED_FORM = 2.71  # of twice the restricted log-likelihood, to leave the fixed form
 UNDERSMOOTHING_STEPS = 2  # half decades
 PENALTIES = 10.0 ** np.arange(7.0, -1.25, -0.5)
 RIDGE = 1e-8  # identifies r where the data say nothing and the roughness is silent
@@ -187,8 +188,9 @@ class Smooth:
         reward, q: (R, S, A).
         v: (R, S).
         penalty: (R,) lambda.
-        interval_penalty: (R,) lambda for intervals: the least whose REML is within CRITICAL of the
-            lowest, undersmoothed by a decade. It never stays at the affine end by chance.
+        interval_penalty: (R,) lambda for intervals: the least whose REML is within
+            LEAVES_FIXED_FORM of the lowest, undersmoothed by a decade. It never stays at the affine
+            end by chance.
         reml: (R,) criterion at lambda, up to a constant (twice a log-likelihood; lower is better).
         decrement: (R,) Newton decrement at the end, nats.
         slope: (R,) largest entry of the penalised gradient at the end.
@@ -246,11 +248,11 @@ def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
         value, _, hessian = objective(everyone, eta)
         reml[i] = 2 * value + np.linalg.slogdet(hessian)[1] - rank * np.log(path[i])
     lowest = np.argmin(reml[: len(penalties)], axis=0)
-    is_curved = (reml[lowest, everyone] < reml[0] - CRITICAL) & (lowest > 0)
+    is_curved = (reml[lowest, everyone] < reml[0] - LEAVES_FIXED_FORM) & (lowest > 0)
     index = np.where(is_curved, lowest + UNDERSMOOTHING_STEPS, 0)
     flat, penalty = fits[index, everyone], path[index]
     rise = reml[: len(penalties)] - reml[lowest, everyone]
-    least = len(penalties) - 1 - np.argmax(rise[::-1] <= CRITICAL, axis=0)
+    least = len(penalties) - 1 - np.argmax(rise[::-1] <= LEAVES_FIXED_FORM, axis=0)
     _, gradient, hessian = risk.expand(everyone, flat, penalty)
     weights = np.tile(penalty[:, None] * risk.weights, (1, len(problem.order) - 1)) + RIDGE
     penalised = np.sum(weights * np.diagonal(np.linalg.inv(hessian), 0, 1, 2), axis=1)

@@ -21,7 +21,7 @@ from gladius.panel.anchor import Anchor, nearest
 from gladius.panel.record import Counts, Integers, grid_positions, index_rows
 from gladius.validate import Array, InputError, shaped
 
-ROUNDING = 16 * np.finfo(float).eps  # 0.3 - 0.2 and 0.2 - 0.1 are one displacement
+SAME_DISPLACEMENT = 16 * np.finfo(float).eps  # 0.3 - 0.2 and 0.2 - 0.1 are one displacement
 NEAR_SUPPORT, LARGEST_SUPPORT = 2.0, 3.0  # visited pairs over the square root of N: warn, raise
 FEW_ROWS = 100  # observations below which the support is not tested
 TIE = 1e-12  # log-likelihoods this close (relative) differ by the order of summation alone
@@ -156,7 +156,7 @@ def _displacements(grid: Array, start: Integers, end: Integers) -> tuple[Array, 
     displacement = grid[end] - grid[start]
     is_whole = grid == np.floor(grid)
     is_exact = is_whole[start] & is_whole[end]  # whole numbers are subtracted without rounding
-    error = ROUNDING * np.maximum(np.abs(grid[start]), np.abs(grid[end])) * ~is_exact
+    error = SAME_DISPLACEMENT * np.maximum(np.abs(grid[start]), np.abs(grid[end])) * ~is_exact
     for column, slack in zip(displacement.T, error.T, strict=True):
         order = np.argsort(column)
         gap = np.diff(column[order])

@@ -41,7 +41,7 @@ OWN_ERRORS = (
 BY_FREQUENCIES = ("nfxp", "ccp", "mpec")
 BY_LIKELIHOOD = ("nfxp", "mpec")
 COLUMNS = ("action", "label", "observations", "reward", "se", "low", "high", "q", "probability")
-ROUNDING = 1e-9  # nats an observation by which two solvers may end apart
+SOLVER_GAP = 1e-9  # nats an observation by which two solvers may end apart
 BATCH = 20  # refits that are in memory together
 
 
@@ -317,7 +317,7 @@ class Results(Estimate):
             hint = "give a fit to the same data, discount and transition probabilities"
             raise InputError("smaller.data", repr(smaller), hint)
         gain = 2 * len(self.data) * (smaller.diagnostics.nll - self.diagnostics.nll)
-        if extra < 1 or gain < -ROUNDING * len(self.data):
+        if extra < 1 or gain < -SOLVER_GAP * len(self.data):
             hint = "it must have fewer parameters and be a case of this fit: it is no less likely"
             raise InputError("smaller", repr(smaller), hint)
         return float(chi2.sf(max(gain, 0.0), extra))

@@ -15,7 +15,7 @@ from gladius.solvers.newton import minimise
 from gladius.validate import Array
 
 SATURATED = 1e-12  # information relative to uniform choices, below which choices are certain
-ROUNDING = 1e-24  # squared differences relative to squared regressors, below which they are none
+NO_VARIATION = 1e-24  # least squared difference relative to a squared regressor
 UNIDENTIFIED = (
     "failed: singular information: theta is not identified, or choices are all but certain"
 )
@@ -41,7 +41,7 @@ def without_rounding(information: Array, seen: Array, x: Array) -> Array:
     derivatives of the choices' values.
     """
     contrasts = x - x.mean(axis=2, keepdims=True)
-    smallest = np.maximum(SATURATED * contrasts**2, ROUNDING * x**2)
+    smallest = np.maximum(SATURATED * contrasts**2, NO_VARIATION * x**2)
     least = np.einsum("rs,rsak->rk", seen, smallest)
     is_none = np.any(np.abs(np.diagonal(information, axis1=1, axis2=2)) <= least, axis=1)
     return np.where(is_none[:, None, None], 0.0, information)

@@ -23,7 +23,7 @@ Objective = Callable[[Integers, Array], Expansion]  # (replications (n,), x (n, 
 SINGULAR = 1e-12  # smallest eigenvalue of a Hessian scaled to a unit diagonal
 SHORT_STEP = 1e-6  # relative; where a minimum lies at infinity gradients vanish, steps do not
 SUFFICIENT = 1e-4  # share of the predicted decrease that a step must bring (Armijo)
-ROUNDING = 1e-13  # of the value: rounding must not stop the last step
+VALUE_ROUNDING = 1e-13  # of the value: rounding must not stop the last step
 HALVINGS = 40
 
 
@@ -65,7 +65,8 @@ def minimise(
             be taken at most; by default all of it.
         step_to: maps replications (n,), x (n, p) and steps (n, p) to where the steps lead; by
             default x + step. The objective's derivatives are those in the step, at step 0.
-        rounding: maps replications (n,) to the error (n,) of their values; by default ROUNDING.
+        rounding: maps replications (n,) to the error (n,) of their values; by default
+            VALUE_ROUNDING.
     """
     x = np.array(start, dtype=np.float64)
     replications = len(x)
@@ -99,7 +100,7 @@ def minimise(
             trial = step_to(rows, x[rows], length[pending, None] * step[pending])
             expansion = objective(rows, trial)
             enough = value[rows] - SUFFICIENT * length[pending] * decrease[pending]
-            error = ROUNDING * np.abs(value[rows]) if rounding is None else rounding(rows)
+            error = VALUE_ROUNDING * np.abs(value[rows]) if rounding is None else rounding(rows)
             good = expansion[0] <= enough + error
             taken = rows[good]
             x[taken] = trial[good]

@@ -14,7 +14,7 @@ from gladius import Transitions
 from gladius.baselines.rp import grow
 from gladius.baselines.samq import ward
 from gladius.erm.observations.features import Inputs, Rows, make_features
-from gladius.erm.observations.network_risk import KAPPAS, NetworkRisk
+from gladius.erm.observations.network_risk import COARSE_KAPPAS, NetworkRisk
 from gladius.erm.observations.regression import LINEAR_RIDGE
 from gladius.erm.observations.risk import ObservationRisk
 from gladius.erm.observations.score_tests import Choice, InputSelection, select_inputs
@@ -183,7 +183,7 @@ def test_zeta_of_a_constant_has_the_largest_ridge() -> None:
     relative = torch.ones_like(risk.phi[0])
     relative[:, : len(risk.features.terms)] = LINEAR_RIDGE
     relative[:, 0], relative[0, 0] = LINEAR_RIDGE**2, 0.0
-    matrix = risk.gram + torch.diag(KAPPAS[-1] * relative.flatten())
+    matrix = risk.gram + torch.diag(COARSE_KAPPAS[-1] * relative.flatten())
     torch.testing.assert_close(factor @ factor.T, matrix, rtol=0.0, atol=1e-7)
 
 

@@ -41,7 +41,7 @@ from gladius.erm.observations.network_risk import (
     zeta_of,
 )
 from gladius.erm.observations.regression import RIDGE, choice_information, logit, moment, solve
-from gladius.erm.smooth import CRITICAL
+from gladius.erm.smooth import LEAVES_FIXED_FORM
 from gladius.model.estimate import Estimate, Fit
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
@@ -53,10 +53,10 @@ HELD_OUT = 0.2  # of the trajectories
 FEW = 5  # trajectories; of fewer the last observations are held out
 BATCH = 2048  # distinct states a step
 REFRESH = 50  # steps
-PATIENCE = 20  # refreshes without a gain
+REFRESHES_WITHOUT_GAIN = 20  # then it stops
 GAIN = 0.1  # nats on the held-out observations that count as one
-MARGIN = CRITICAL  # nats an input by which a network has to beat its line
-SLIP = CRITICAL / 2  # nats of the gain that may be lost
+MARGIN = LEAVES_FIXED_FORM  # nats an input by which a network has to beat its line
+SLIP = LEAVES_FIXED_FORM / 2  # nats of the gain that may be lost
 AVERAGE = 0.98  # decay of the average of the weights
 
 
@@ -175,7 +175,8 @@ def train(
 ) -> History:
     """Adam on the risk, zeta and c renewed every REFRESH steps; `fit` ends at averaged weights.
 
-    With held-out observations it ends when they have had no GAIN for PATIENCE refreshes.
+    With held-out observations it ends when they have had no GAIN for REFRESHES_WITHOUT_GAIN
+    refreshes.
     """
     states, losses = len(fit.risk.z), []
     kinds = (torch.float32, torch.float64)  # of the steps; of the averages, zeta and the risk
@@ -187,7 +188,7 @@ def train(
             at = fit.evaluate()
             if held_out is not None:
                 losses.append(fit.nll(held_out))
-                if len(losses) - last_gain(losses) > PATIENCE:
+                if len(losses) - last_gain(losses) > REFRESHES_WITHOUT_GAIN:
                     return History(losses, has_ended=True)
             if step == steps or not fit.is_solved:
                 break

@@ -28,7 +28,7 @@ from gladius.panel.ties import near_least
 from gladius.solvers.networks import Parameters, outputs
 from gladius.validate import Array
 
-KAPPAS = 10.0 ** np.arange(-1.0, 8.0)  # coarser than in `risk`: all pairs of them are tried
+COARSE_KAPPAS = 10.0 ** np.arange(-1.0, 8.0)  # coarser than in `risk`: all pairs of them are tried
 SLACK = 0.1  # of 1 - beta, by which a map of one action's zeta may exceed 1
 ZETA_TOLERANCE = 1e-5  # before the last Newton step, which squares it
 ZETA_STEPS = 40
@@ -120,7 +120,7 @@ class NetworkRisk:
             value = value - rows.times @ value[rows.target] / size
         target, square = self.arrivals.T @ value, float(rows.times @ value[rows.target] ** 2)
         trials: list[tuple[float, Tensor]] = []
-        for shared, own in product(KAPPAS, repeat=2):
+        for shared, own in product(COARSE_KAPPAS, repeat=2):
             kappa = torch.cat([shared * relative[:1], own * relative[1:]]).flatten()
             factor, failed = torch.linalg.cholesky_ex(self.gram + torch.diag(kappa))
             if own >= shared and not failed:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from gladius.panel.ties import EPS
-from gladius.solvers.newton import ROUNDING
+from gladius.solvers.newton import VALUE_ROUNDING
 
 CLIP = 4.0  # standard deviations, of the inputs of a polynomial
 DEGREES = (5, 4, 3, 3)  # of the polynomial in 1, 2, 3, 4 inputs; 2 in more
@@ -56,7 +56,7 @@ def logit(design: Tensor, visits: Tensor) -> Tensor:
             trial = theta.clone()
             trial[:, :free] += length * step.reshape(free, -1).T
             log_policy = torch.log_softmax(design @ trial, dim=1)
-            if (visits * log_policy).sum() >= value - ROUNDING * value.abs():
+            if (visits * log_policy).sum() >= value - VALUE_ROUNDING * value.abs():
                 theta = trial
                 break
             length /= 2

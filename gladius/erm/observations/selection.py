@@ -19,7 +19,7 @@ from torch import Tensor
 from gladius.erm.observations.features import SUPPORT, Features, Inputs, Rows, make_features
 from gladius.erm.observations.regression import solve
 from gladius.erm.observations.risk import ObservationRisk, Point, RiskMinimum, minimise
-from gladius.erm.smooth import CRITICAL, UNDERSMOOTHING_STEPS
+from gladius.erm.smooth import LEAVES_FIXED_FORM, UNDERSMOOTHING_STEPS
 from gladius.panel.ties import near_least
 
 LAMBDAS = 10.0 ** np.arange(4.0, -2.25, -0.5)
@@ -130,9 +130,9 @@ def drop_terms(fit: RiskMinimum) -> RiskMinimum:
 def add_curvature(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
     """The fit with cosines of one or two inputs, a block at a time while REML gains enough.
 
-    CRITICAL is for one set of inputs. More sets have to gain more, and BIC's price is paid for each
-    input beyond the first or without a term in r so far: where zeta is curved in it, noise has
-    zeta's error to add to.
+    LEAVES_FIXED_FORM is for one set of inputs. More sets have to gain more, and BIC's price is paid
+    for each input beyond the first or without a term in r so far: where zeta is curved in it, noise
+    has zeta's error to add to.
     """
     rows, columns = fit.risk.rows, fit.risk.reward.inputs
     sizes = (1, 2) if len(columns) <= FEW else (1,)
@@ -157,7 +157,7 @@ def add_curvature(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
             gain, trial = fit_penalised(fit, fit.risk.with_reward(wider))
             further = set(curved) - set(reward_inputs(fit.risk.reward))
             price = rows.log_size * max(len(curved) - 1, len(further))
-            gain -= CRITICAL + price + 2 * float(np.log(len(sets)))
+            gain -= LEAVES_FIXED_FORM + price + 2 * float(np.log(len(sets)))
             if gain > largest + (SAME if added else 0.0):
                 largest, best, added = gain, trial, curved
         if not added:
@@ -179,7 +179,7 @@ def fit_penalised(fit: RiskMinimum, wider: ObservationRisk) -> tuple[float, Risk
     while True:
         gains = [reml_gain(point, is_new, old, strength) for strength in LAMBDAS]
         strength = float(LAMBDAS[int(np.argmax(gains))])
-        if max(gains) <= CRITICAL:
+        if max(gains) <= LEAVES_FIXED_FORM:
             return max(gains), best
         has_converged = strength in tried
         tried.append(strength)
