@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     cli.add_argument("--anchor-reward", type=float, required=True, help="its reward, known")
     cli.add_argument("--discount", type=float, required=True, help="beta")
     cli.add_argument("--method", default="profiled_erm", choices=sorted(METHODS), help=METHOD_HELP)
-    cli.add_argument("--function-class", help="of gladius: smooth, sparse or mlp")
+    cli.add_argument("--function-class", help="of profiled_erm: smooth, sparse or mlp")
     cli.add_argument("--out", type=Path, help="folder to write; by default r-hat is printed as CSV")
     return cli
 

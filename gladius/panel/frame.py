@@ -1,24 +1,30 @@
-"""Columns of a data set: each checked, and all read from a data frame of choices."""
+"""Data frames: choices are read from them and written to them, and features put in bins."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import hypergeom, ks_2samp
 
+from gladius.panel.record import (
+    Categories,
+    Transitions,
+    check_actions,
+    check_ended,
+    check_labels,
+)
+from gladius.panel.ties import TIE
 from gladius.validate import Array, InputError, Integers, check_finite, check_whole
 
 CODE = 20.0  # spreads from the median: a value so far out is most often a code
-Categories = Mapping[str, tuple[Any, ...]]
 CHANCE = 1e-6  # that all observations of an action are last, by chance, below which it is reported
 FEWEST_ENDS = 10  # of paths, to compare ends with other rows
 END_CHANCE = 0.01  # of ends that look like other rows, above which it is reported
-LARGEST_INTEGER = 2.0**53  # beyond it, neighbouring whole numbers share one float64
 
 
 def read_columns(
@@ -26,13 +32,20 @@ def read_columns(
     state: Sequence[str],
     action: str,
     id: str,
-    time: str | None,
-    next_state: Sequence[str] | None,
-    done: str | None,
-    number_of_actions: int | None,
-    categories: Categories,
-) -> tuple[Array, Integers, Array, NDArray[Any], NDArray[np.bool_]]:
-    """s, a, s', labels and ends of the transitions of a frame; see `Transitions.from_frame`."""
+    time: str | None = None,
+    next_state: Sequence[str] | None = None,
+    done: str | None = None,
+    number_of_actions: int | None = None,
+    categorical: Sequence[str] = (),
+) -> tuple[Any, ...]:
+    """The fields of `Transitions`, in order; see `Transitions.from_frame`."""
+    check_columns(frame, state, next_state, [action, id, *filter(None, (time, done))])
+    same = [*zip(state, next_state or state, strict=True), (action,)]
+    categories = find_categories(frame, same, categorical)
+    action_names = tuple(map(str, categories.get(action, ())))
+    size = number_of_actions or len(action_names) or None
+    levels_of = {name: categories[name] for name in state if name in categories}
+    further = size, feature_names(state, levels_of), levels_of, action_names
     labels = check_labels(frame[id].to_numpy(), len(frame), id)
     end_column = np.zeros(len(frame), dtype=bool) if done is None else frame[done].to_numpy()
     ended = check_ended(end_column, len(frame), done or "done")
@@ -45,7 +58,7 @@ def read_columns(
     taken = frame[action].to_numpy()
     if action in categories:
         taken = pd.Index(categories[action]).get_indexer(pd.Index(frame[action]))
-    actions = check_actions(taken, len(frame), number_of_actions, action)
+    actions = check_actions(taken, len(frame), size, action)
     if time is not None or next_state is None:
         order, is_followed = _order(frame, labels, id, time, next_state is None)
         states, next_states, actions = states[order], next_states[order], actions[order]
@@ -55,7 +68,7 @@ def read_columns(
             _check_ends(ended, labels, id, done, frame[time].to_numpy()[order], columns)
     warn_of_ends(actions, labels, ended, action)
     if next_state is not None:
-        return states, actions, next_states, labels, ended
+        return states, actions, next_states, labels, ended, *further
     next_states = np.where(is_followed[:, None], np.roll(states, -1, axis=0), states)
     is_transition = is_followed | ended
     if not np.any(is_transition):
@@ -66,7 +79,8 @@ def read_columns(
         message = f"{len(single)} trajectories of a single row hold no transition: left out"
         warnings.warn(message, stacklevel=4)
     rows = np.flatnonzero(is_transition)
-    return states[rows], actions[rows], next_states[rows], labels[rows], ended[rows]
+    read = states[rows], actions[rows], next_states[rows], labels[rows], ended[rows]
+    return *read, *further
 
 
 def check_columns(
@@ -250,65 +264,52 @@ def features(frame: pd.DataFrame, state: Sequence[str], categories: Categories) 
     return np.stack(columns, axis=1)
 
 
-def check_features(name: str, value: ArrayLike) -> Array:
-    array = np.array(check_finite(name, value))  # a copy, which the caller cannot change
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2 or 0 in array.shape:
-        raise InputError(name, array.shape, "give a non-empty array of shape (rows, features)")
-    if np.any(np.abs(array) >= LARGEST_INTEGER):
-        worst = float(array[np.abs(array) >= LARGEST_INTEGER][0])
-        raise InputError(name, worst, "whole numbers of 2**53 and more run together: rescale them")
-    return array
+def in_bins(data: Transitions, bins: Mapping[str, int | Sequence[float]]) -> dict[str, Array]:
+    """`states` and `next_states` in bins; see `Transitions.discretise`."""
+    blocks = {name: getattr(data, name).copy() for name in ("states", "next_states")}
+    for name, given in bins.items():
+        if name not in data.feature_names:
+            raise InputError("bins", name, f"the features are {data.feature_names}")
+        k = data.feature_names.index(name)
+        both = np.append(data.states[:, k], data.next_states[~data.done, k])
+        if np.ndim(given) == 0:
+            number = check_whole(f"bins[{name}]", cast("int", given), 1)
+            edges = np.linspace(both.min(), both.max(), number + 1)
+        else:
+            edges = np.sort(check_finite(f"bins[{name}]", given))
+        if edges.ndim != 1 or len(edges) < 2 or both.min() < edges[0] or both.max() > edges[-1]:
+            hint = f"give edges from {both.min():g} or less to {both.max():g} or more"
+            raise InputError(f"bins[{name}]", given, hint)
+        middles = (edges[:-1] + edges[1:]) / 2
+        for block in blocks.values():
+            lowest = edges[:-1] - TIE * np.diff(edges)  # 0.3 lies on the edge 3 * 0.1
+            position = np.searchsorted(lowest, block[:, k], side="right") - 1
+            block[:, k] = middles[np.maximum(position, 0)]
+    return blocks
 
 
-def _column(name: str, value: ArrayLike, rows: int) -> NDArray[Any]:
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise InputError(name, value, "ragged data: give one entry a row") from None
-    if array.shape != (rows,):
-        hint = f"ragged data: give one entry for each of {rows} rows"
-        raise InputError(name, array.shape, hint)
-    return array
+def to_frame(data: Transitions) -> pd.DataFrame:
+    """See `Transitions.to_frame`."""
+    names = [*data.feature_names, *(f"next_{name}" for name in data.feature_names)]
+    if len({"id", "period", "action", "done", *names}) != 4 + len(names):
+        hint = "columns of the data frame would have the same name: rename the features"
+        raise InputError("feature_names", data.feature_names, hint)
+    columns: dict[Hashable, ArrayLike] = {"id": data.trajectory, "period": _periods(data)}
+    columns |= {name: data.states[:, i] for i, name in enumerate(data.feature_names)}
+    columns["action"] = data.actions
+    columns |= {f"next_{n}": data.next_states[:, i] for i, n in enumerate(data.feature_names)}
+    columns["done"] = data.done
+    return pd.DataFrame(columns)
 
 
-def check_labels(value: ArrayLike, rows: int, name: str = "trajectory") -> NDArray[Any]:
-    """Trajectory labels that can be told apart and ordered."""
-    array = _column(name, value, rows)
-    missing = np.flatnonzero(pd.isna(array))
-    if len(missing):
-        hint = "every row needs a trajectory label"
-        raise InputError(f"{name}[{missing[0]}]", array[missing[0]], hint)
-    kinds = {type(label).__name__ for label in array} if array.dtype.kind == "O" else set()
-    if len(kinds) > 1:
-        raise InputError(name, sorted(kinds), "give all labels the same type")
-    return array
-
-
-def check_ended(value: ArrayLike, rows: int, name: str = "done") -> NDArray[np.bool_]:
-    """Whether the path ended after each row; not from text, where even "False" would count."""
-    hint = "give true or false in each row, as booleans or 1 and 0, not as text"
-    array = check_finite(name, _column(name, value, rows), hint)
-    is_other = ~np.isin(array, (0, 1))
-    if np.any(is_other):
-        raise InputError(name, array[is_other][0], hint)
-    return array.astype(bool)
-
-
-def check_actions(value: ArrayLike, rows: int, size: int | None, name: str = "actions") -> Integers:
-    array = _column(name, value, rows)
-    if array.dtype.kind not in "iub":
-        array = check_finite(name, array, "code the actions 0, 1, 2, ...")
-        if not np.array_equal(array, np.floor(array)):
-            bad = float(array[array != np.floor(array)][0])
-            raise InputError(name, bad, "actions are whole numbers counted from 0")
-    limit = np.iinfo(np.int32).max if size is None else check_whole("number_of_actions", size, 2)
-    outside = (array < 0) | (array >= limit)  # before the cast, which could wrap around
-    if np.any(outside):
-        end = "" if size is None else f" to {limit - 1}"
-        raise InputError(name, int(array[outside][0]), f"actions are counted from 0{end}")
-    if size is None and array.max() >= rows + 2:
-        hint = f"code the actions 0 to A - 1: there are {rows} rows, fewer than this makes actions"
-        raise InputError(name, int(array.max()), hint)
-    return array.astype(np.int64)
+def _periods(data: Transitions) -> Integers:
+    """(n,) 0, 1, ... within each trajectory, with a number left out at a gap."""
+    label = np.unique(data.trajectory, return_inverse=True)[1]
+    order = np.argsort(label, kind="stable")
+    states, after, label = data.states[order], data.next_states[order], label[order]
+    is_first = np.append(True, label[1:] != label[:-1])
+    is_gap = np.append(False, np.any(after[:-1] != states[1:], axis=1))
+    clock = np.cumsum(1 + is_gap)
+    periods = np.empty(len(clock), dtype=np.int64)
+    periods[order] = clock - np.maximum.accumulate(np.where(is_first, clock, 0))
+    return periods

@@ -1,33 +1,26 @@
-"""Observed transitions (s, a, s', done, trajectory): validation, splitting, data frames.
+"""Observed transitions (s, a, s', done, trajectory): validation, splitting, grouping.
 
 Nothing here holds a reward, a Q or transition probabilities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, cast
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 
-from gladius.panel.frame import (
-    Categories,
-    check_actions,
-    check_columns,
-    check_ended,
-    check_features,
-    check_labels,
-    feature_names,
-    find_categories,
-    read_columns,
-)
-from gladius.panel.ties import TIE
 from gladius.validate import Array, InputError, check_finite, check_whole, shaped
 from gladius.validate import Integers as Integers
+
+LATER = {"frames": "gladius.panel.frame"}  # who reads or writes a data frame loads it, and no fit
+Categories = Mapping[str, tuple[Any, ...]]
+LARGEST_INTEGER = 2.0**53  # beyond it, neighbouring whole numbers share one float64
 
 
 def index_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]]:
@@ -205,16 +198,8 @@ class Transitions:
                 are those of dtype category. Each level but the first, in order, is a feature of its
                 own; actions are numbered in order of their labels.
         """
-        check_columns(frame, state, next_state, [action, id, *filter(None, (time, done))])
-        same = [*zip(state, next_state or state, strict=True), (action,)]
-        categories = find_categories(frame, same, categorical)
-        labels = tuple(map(str, categories.get(action, ())))
-        size = number_of_actions or len(labels) or None
-        given = state, action, id, time, next_state, done, size, categories
-        columns = read_columns(frame, *given)
-        levels = {name: categories[name] for name in state if name in categories}
-        names = feature_names(state, levels)
-        return cls(*columns, size, names, levels, labels)  # type: ignore[arg-type]  # None: from the data
+        given = state, action, id, time, next_state, done, number_of_actions, categorical
+        return cls(*import_module(LATER["frames"]).read_columns(frame, *given))
 
     def discretise(self, bins: Mapping[str, int | Sequence[float]]) -> Transitions:
         """Some features in bins: each value becomes the middle of its bin.
@@ -224,54 +209,79 @@ class Transitions:
         Args:
             bins: for each feature a number of equal bins, or their edges, which contain all values.
         """
-        blocks = {name: getattr(self, name).copy() for name in ("states", "next_states")}
-        for name, given in bins.items():
-            if name not in self.feature_names:
-                raise InputError("bins", name, f"the features are {self.feature_names}")
-            k = self.feature_names.index(name)
-            both = np.append(self.states[:, k], self.next_states[~self.done, k])
-            if np.ndim(given) == 0:
-                number = check_whole(f"bins[{name}]", cast("int", given), 1)
-                edges = np.linspace(both.min(), both.max(), number + 1)
-            else:
-                edges = np.sort(check_finite(f"bins[{name}]", given))
-            if edges.ndim != 1 or len(edges) < 2 or both.min() < edges[0] or both.max() > edges[-1]:
-                hint = f"give edges from {both.min():g} or less to {both.max():g} or more"
-                raise InputError(f"bins[{name}]", given, hint)
-            middles = (edges[:-1] + edges[1:]) / 2
-            for block in blocks.values():
-                lowest = edges[:-1] - TIE * np.diff(edges)  # 0.3 lies on the edge 3 * 0.1
-                position = np.searchsorted(lowest, block[:, k], side="right") - 1
-                block[:, k] = middles[np.maximum(position, 0)]
-        return replace(self, **blocks)
+        return replace(self, **import_module(LATER["frames"]).in_bins(self, bins))
 
     def to_frame(self) -> pd.DataFrame:
         """A data frame with `id`, `period`, the features, `action`, `next_<feature>` and `done`.
 
         A period is left out where s' is not the next state of the trajectory.
         """
-        names = [*self.feature_names, *(f"next_{name}" for name in self.feature_names)]
-        if len({"id", "period", "action", "done", *names}) != 4 + len(names):
-            hint = "columns of the data frame would have the same name: rename the features"
-            raise InputError("feature_names", self.feature_names, hint)
-        columns: dict[Hashable, ArrayLike] = {"id": self.trajectory, "period": self._periods()}
-        columns |= {name: self.states[:, i] for i, name in enumerate(self.feature_names)}
-        columns["action"] = self.actions
-        columns |= {f"next_{n}": self.next_states[:, i] for i, n in enumerate(self.feature_names)}
-        columns["done"] = self.done
-        return pd.DataFrame(columns)
+        frame: pd.DataFrame = import_module(LATER["frames"]).to_frame(self)
+        return frame
 
-    def _periods(self) -> Integers:
-        """(n,) 0, 1, ... within each trajectory, with a number left out at a gap."""
-        label = np.unique(self.trajectory, return_inverse=True)[1]
-        order = np.argsort(label, kind="stable")
-        states, after, label = self.states[order], self.next_states[order], label[order]
-        is_first = np.append(True, label[1:] != label[:-1])
-        is_gap = np.append(False, np.any(after[:-1] != states[1:], axis=1))
-        clock = np.cumsum(1 + is_gap)
-        periods = np.empty(len(clock), dtype=np.int64)
-        periods[order] = clock - np.maximum.accumulate(np.where(is_first, clock, 0))
-        return periods
+
+def check_features(name: str, value: ArrayLike) -> Array:
+    array = np.array(check_finite(name, value))  # a copy, which the caller cannot change
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(name, array.shape, "give a non-empty array of shape (rows, features)")
+    if np.any(np.abs(array) >= LARGEST_INTEGER):
+        worst = float(array[np.abs(array) >= LARGEST_INTEGER][0])
+        raise InputError(name, worst, "whole numbers of 2**53 and more run together: rescale them")
+    return array
+
+
+def _column(name: str, value: ArrayLike, rows: int) -> NDArray[Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise InputError(name, value, "ragged data: give one entry a row") from None
+    if array.shape != (rows,):
+        hint = f"ragged data: give one entry for each of {rows} rows"
+        raise InputError(name, array.shape, hint)
+    return array
+
+
+def check_labels(value: ArrayLike, rows: int, name: str = "trajectory") -> NDArray[Any]:
+    """Trajectory labels that can be told apart and ordered."""
+    array = _column(name, value, rows)
+    missing = np.flatnonzero(pd.isna(array))
+    if len(missing):
+        hint = "every row needs a trajectory label"
+        raise InputError(f"{name}[{missing[0]}]", array[missing[0]], hint)
+    kinds = {type(label).__name__ for label in array} if array.dtype.kind == "O" else set()
+    if len(kinds) > 1:
+        raise InputError(name, sorted(kinds), "give all labels the same type")
+    return array
+
+
+def check_ended(value: ArrayLike, rows: int, name: str = "done") -> NDArray[np.bool_]:
+    """Whether the path ended after each row; not from text, where even "False" would count."""
+    hint = "give true or false in each row, as booleans or 1 and 0, not as text"
+    array = check_finite(name, _column(name, value, rows), hint)
+    is_other = ~np.isin(array, (0, 1))
+    if np.any(is_other):
+        raise InputError(name, array[is_other][0], hint)
+    return array.astype(bool)
+
+
+def check_actions(value: ArrayLike, rows: int, size: int | None, name: str = "actions") -> Integers:
+    array = _column(name, value, rows)
+    if array.dtype.kind not in "iub":
+        array = check_finite(name, array, "code the actions 0, 1, 2, ...")
+        if not np.array_equal(array, np.floor(array)):
+            bad = float(array[array != np.floor(array)][0])
+            raise InputError(name, bad, "actions are whole numbers counted from 0")
+    limit = np.iinfo(np.int32).max if size is None else check_whole("number_of_actions", size, 2)
+    outside = (array < 0) | (array >= limit)  # before the cast, which could wrap around
+    if np.any(outside):
+        end = "" if size is None else f" to {limit - 1}"
+        raise InputError(name, int(array[outside][0]), f"actions are counted from 0{end}")
+    if size is None and array.max() >= rows + 2:
+        hint = f"code the actions 0 to A - 1: there are {rows} rows, fewer than this makes actions"
+        raise InputError(name, int(array.max()), hint)
+    return array.astype(np.int64)
 
 
 LARGEST_TABLE = 50_000_000  # entries of the (R, A, S, S) table: 400 MB

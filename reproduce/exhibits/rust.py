@@ -18,6 +18,7 @@ from scipy.special import softmax
 import gladius
 from gladius import LinearReward, PooledIncrements, Results, Transitions
 from gladius.model.mdp import soft_bellman
+from gladius.panel.frame import read_columns
 from gladius.results.inference import KINDS
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
@@ -82,9 +83,7 @@ def buses(groups: Sequence[int]) -> pd.DataFrame | None:
 
 def panel(frame: pd.DataFrame, state: str) -> Transitions:
     """The observations by mileage since the last replacement."""
-    return Transitions.from_frame(
-        frame, state=[state], action="replaced", id="bus_id", time="period"
-    )
+    return Transitions(*read_columns(frame, [state], "replaced", "bus_id", "period"))
 
 
 def design(states: Array) -> Array:

@@ -227,13 +227,13 @@ def test_where_zeta_lags_it_diverges_and_says_so() -> None:
     data = BUS.simulate(10, rngs(2))
     data[1] = data[0]
     settings: dict[str, Any] = {"protocol": "printed", "function_class": "tabular", "tau_2": 0.1}
-    fits = gladius.fit(data, iterations=2_000, tau_1=0.02, **settings, **KNOWN)
+    fits = gladius.fit(data, "gladius", iterations=2_000, tau_1=0.02, **settings, **KNOWN)
     for estimate in fits:
         assert estimate.diagnostics.status == "diverged"
         assert not estimate.diagnostics.converged
         assert 0 < estimate.diagnostics.iterations < 2_000
         assert abs(estimate.reward(np.array([[1.0]]), 0)[0]) > 100  # kept, not hidden
-    steady = gladius.fit(data, iterations=2_000, tau_1=1.0, **settings, **KNOWN)
+    steady = gladius.fit(data, "gladius", iterations=2_000, tau_1=1.0, **settings, **KNOWN)
     assert {e.diagnostics.status for e in steady} == {"not_converged"}
     track = steady[0].diagnostics.extra["trace_bellman"]
     assert np.abs(np.asarray(track)).max() < 100

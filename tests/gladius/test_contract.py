@@ -351,7 +351,8 @@ def test_bad_training_names_the_field(field: str, value: Any) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_unknown_options_and_actions_that_nobody_takes_are_refused(name: str) -> None:
     """Actions counted from 1, or all the same, would give rewards of an action without data."""
-    error = error_of(SETS, name, **KNOWN, colour=1)
+    options = PRINTED if name == "gladius" else {}
+    error = error_of(SETS, name, **KNOWN, **options, colour=1)
     assert (error.field, error.value) == ("option", "colour")
     from_one = replace(SETS[0], actions=SETS[0].actions + 1, number_of_actions=3)
     error = error_of([from_one] * 2, name, **KNOWN)
@@ -378,7 +379,7 @@ def form_of_three(states: Array) -> Array:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_only_a_method_that_needs_an_anchor_asks_that_it_occurs(name: str) -> None:
-    options = dict(VARIANTS[name][1])
+    options = dict(VARIANTS.get(name, VARIANTS["gladius printed"])[1])
     if name in PARAMETRIC:
         options["reward"] = LinearReward(form_of_three)
     keys: dict[str, Any] = {"anchor_action": NEVER, "anchor_reward": -5.0, "discount": 0.9}

@@ -107,7 +107,7 @@ def test_its_intervals_and_its_bootstrap_agree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("method", "action", "message"),
     [
-        ("nfxp", own, "an anchor that depends on the state is for plug_in, gladius"),
+        ("nfxp", own, "an anchor that depends on the state is for plug_in, profiled_erm"),
         ("plug_in", lambda s: s[:, 0] - 9, "give one whole number from 0 to 2 for each state"),
         ("plug_in", lambda s: s[:, 0] / 2, "give one whole number from 0 to 2 for each state"),
         ("plug_in", np.array([0, 1]), "give a number, a function, or"),
