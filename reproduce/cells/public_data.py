@@ -9,18 +9,25 @@ stream is frozen. Two of its scripts draw buses, each in its own order:
 - that of the parametric estimators (`gen_data.py`): in each period the choice, and the increment
   where the bus is kept. It has no split. The seed is the clock's second at which it was started.
 
-This module repeats the order of the draws, in code of its own.
+This module repeats the order of the draws, in code of its own. `public_seeds.csv` has the integers
+behind printed numbers, and how each was found.
 """
 
+import csv
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 from gladius.designs.bus import DUMMY_LIMIT, MAINTAIN, REPLACE, BusEngine
 from gladius.panel.record import Integers, Transitions
 from gladius.validate import Array, check_whole
+from reproduce.engine.nouns import Cell, Result
 
-SEED = 1  # of the networks' data
+with (Path(__file__).parent / "public_seeds.csv").open(encoding="utf-8") as file:
+    FOUND = {line["data"]: line for line in csv.DictReader(file)}
+SEEDS = {name: int(line["seed"]) for name, line in FOUND.items()}  # what is drawn -> integer
+SEED = SEEDS["networks"]
 SPLIT = 0.8  # of the trajectories are for training, rounded down
 MILEAGE = 20  # the cap of the networks' data
 UNBOUNDED = 200  # the cap of most parametric data, which no bus reaches
@@ -109,3 +116,14 @@ def _paths(
             if world.dummies:
                 path[t + 1, 1:] = noise()
     return states, actions
+
+
+def frequencies(cell: Cell) -> Result:
+    """`test`, (mileages, A): counts of the test split of the networks' data.
+
+    Settings: trajectories, dummies.
+    """
+    _, test = networks_data(cell.settings["trajectories"], cell.settings["dummies"])
+    counts = np.zeros((MILEAGE, 2))
+    np.add.at(counts, (test.states[:, 0].astype(np.int64) - 1, test.actions), 1.0)
+    return Result((), arrays={"test": counts})
