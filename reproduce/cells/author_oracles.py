@@ -15,10 +15,11 @@ from gladius.baselines import nfxp
 from gladius.designs.bus import BUS_REWARD, MAINTAIN, REPLACE, BusEngine
 from gladius.panel.record import Integers, Transitions
 from gladius.validate import Array, InputError
-from reproduce.cells.public_data import UNBOUNDED, oracles_data
+from reproduce.cells.public_data import oracles_data
 from reproduce.engine.nouns import Cell, Result, summarise
 
 REACH = 4  # the largest increment of mileage
+MOST = 40  # mileages in a fit; a bus that is there is kept with a probability below 1e-14
 STEPS, TOLERANCE = 50, 1e-10  # Newton's, of the two-step estimator
 TRUTH = (1.0, 5.0)
 ESTIMATORS = ML, KNOWN, ESTIMATED = "ML", "two-step, known P", "two-step, estimated P"
@@ -123,7 +124,7 @@ def compute(cell: Cell) -> Result:
     Settings: trajectories, seed.
     """
     data = oracles_data(cell.settings["trajectories"], cell.settings["seed"])
-    counted = tables(data, UNBOUNDED)
+    counted = tables(data, MOST)
     visits = counted.by_bus.sum(axis=0, keepdims=True)
     fitted = (maximum_likelihood(visits), two_step(visits))
     estimated = two_step(counted.without_last, counted.increments)
@@ -138,7 +139,7 @@ def resampled(cell: Cell) -> Result:
     settings, errors = cell.settings, dict[str, list[float]]()
     cap, number = settings["max_mileage"], settings["trajectories"]
     data = oracles_data(number, settings["seed"], max_mileage=cap)
-    by_bus = tables(data, cap + REACH).by_bus
+    by_bus = tables(data, min(cap + REACH, MOST)).by_bus
     rng = np.random.RandomState(settings["resampling_seed"])
     for name in settings["loops"]:
         drawn = resamples(number, len(data) // number, cell.repetitions, rng)

@@ -20,7 +20,7 @@ from gladius.designs.bus import BusEngine
 from proofs_checks.printed_tables import cell
 from reproduce.cells.author_oracles import ESTIMATED, ESTIMATORS, KNOWN, ML
 from reproduce.cells.bus_exact import MEASURED
-from reproduce.cells.public_data import FOUND, SEEDS
+from reproduce.cells.public_data import FOUND, SEEDS, UNBOUNDED
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result
@@ -36,7 +36,9 @@ FREQUENCIES = {"table_a1": (50, 0), "table_a2": (50, 0)}
 FREQUENCIES |= dict.fromkeys(("table_3", "table_a3", "table_a4"), (1000, 2))
 TRUE = ("Ground Truth", "True reward")
 # row of Table 2 -> cap of its data, resamples, and the estimators whose loops the script ran
-RESAMPLED = {"50": (10, 100, {ML_IRL: KNOWN, RUST: ML}), "500": (200, 20, {RUST: ML})}
+RESAMPLED = {"50": (10, 100, {ML_IRL: KNOWN, RUST: ML})}
+RESAMPLED |= dict.fromkeys(("250", "500", "2500", "5000"), (UNBOUNDED, 20, {RUST: ML}))
+DIVIDED = "5000"  # the row whose bracket is the deviation over the root of the resamples
 ESTIMATED_P = ("table_3", "table_a3")  # whose ML-IRL has the estimated P
 CUT_THETA = {"table_a1": 4}  # decimals of theta behind the printed r; elsewhere all
 BRACKET = " (SE)"
@@ -78,7 +80,8 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
     (table, _, row), column = entry.row.partition("/"), entry.column
     if row:
         errors = np.array(result.replications[RESAMPLED[row][2][column]])
-        numbers = {"MAPE": errors.mean(), f"MAPE{BRACKET}": errors.std(ddof=1)}
+        divisor = math.sqrt(len(errors)) if row == DIVIDED else 1.0
+        numbers = {"MAPE": errors.mean(), f"MAPE{BRACKET}": errors.std(ddof=1) / divisor}
         return [
             Record(name, cut(float(x), 2), repetitions=len(errors), row=entry.row)
             for name, x in numbers.items()

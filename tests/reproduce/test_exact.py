@@ -27,11 +27,11 @@ def drawn(tmp_path: Path) -> pd.DataFrame:
     return exact.compared(tmp_path)
 
 
-def test_all_printed_numbers_by_mileage_and_of_two_rows_are_equal(tmp_path: Path) -> None:
+def test_all_printed_numbers_by_mileage_and_of_resamples_are_equal(tmp_path: Path) -> None:
     frame = drawn(tmp_path)
     assert frame["is_equal"].all()
     counted = frame.groupby([frame["row"].str.partition("/")[0], "column"]).size()
-    by_table = {f"table_a{i}": 80 for i in (1, 2, 3, 4)} | {"table_3": 40, "table_2": 6}
+    by_table = {f"table_a{i}": 80 for i in (1, 2, 3, 4)} | {"table_3": 40, "table_2": 12}
     assert counted.groupby(level=0).sum().to_dict() == by_table
     wanted = printed_tables.load("table_a3").query("column == 'ML-IRL'")["value"].tolist()
     ours = frame[frame["row"].str.startswith("table_a3/") & frame["column"].eq("ML-IRL")]
@@ -39,7 +39,7 @@ def test_all_printed_numbers_by_mileage_and_of_two_rows_are_equal(tmp_path: Path
     page = (tmp_path / "exact.html").read_text()
     assert ", ours " not in page
     assert "90 of 90" in (tmp_path / "exact_seeds.html").read_text()
-    expected = "Equal to the last digit: 360 of 360 by mileage, 6 of 6 of Table 2"
+    expected = "Equal to the last digit: 360 of 360 by mileage, 12 of 12 of Table 2"
     assert exhibits.load("exact").verdict(tmp_path) == expected  # type: ignore[misc]
 
 
@@ -127,7 +127,10 @@ def test_a_resample_has_a_random_number_of_buses() -> None:
     [
         ("Forward_estimates_bus50", "50", "two-step, known P"),
         ("NFXP_estimates_bus50", "50", "ML"),
+        ("forward_estimates_bus250", "250", "ML"),
         ("forward_estimates_bus500", "500", "ML"),
+        ("forward_estimates_bus2500", "2500", "ML"),
+        ("NFXP_estimates_bus5000", "5000", "ML"),
     ],
 )
 def test_stored_errors_of_resamples(file: str, row: str, name: str) -> None:

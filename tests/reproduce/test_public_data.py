@@ -150,6 +150,14 @@ def test_bytes_of_public_files(name: str) -> None:
             assert (folder / name).read_bytes() == ours
 
 
+@pytest.mark.parametrize(
+    ("number", "seed", "name"), [(2500, 1736055339, "01bf3a9b"), (5000, 1736055357, "9a974a47")]
+)
+def test_git_names_of_public_files_that_are_not_at_hand(number: int, seed: int, name: str) -> None:
+    ours = text(oracles_data(number, seed)).encode()
+    assert hashlib.sha1(b"blob %d\0" % len(ours) + ours).hexdigest().startswith(name)
+
+
 def test_bad_input_is_named() -> None:
     with pytest.raises(InputError, match="trajectories"):
         networks_data(1)
