@@ -88,7 +88,7 @@ ML_IRL_THETA = {50: (0.958922, 4.777533), 1000: (1.012541, 5.041611)}
 def ml_irl_parameters(method: Method, theta_0: float | None = None) -> CheckResult:
     """With 50 trajectories ML-IRL's Q solves the Bellman equation for (theta_0, theta_1) =
     (0.95892, 4.77753), whose rewards are printed. With 1,000 it solves that for (1.01254, 5.04161),
-    while the printed rewards are those of (1.0130, 5.043).
+    while the printed rewards are those of (1.0130, 5.043), from another estimator.
 
     Decided: by solving the bus engine at these parameters.
     """
@@ -132,7 +132,8 @@ def ml_irl_r_versus_q(method: Method) -> CheckResult:
     Assumes: the true transition probabilities, which ML-IRL is given.
 
     Decided: largest of the 16 residuals whose next states are printed. With 1,000 trajectories it
-    is twice what rounding explains: r and Q come from slightly different parameters.
+    is twice what rounding explains: the public code has two estimators, with estimated and with
+    known transition probabilities.
     """
     return _solves(method)
 

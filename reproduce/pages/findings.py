@@ -20,7 +20,7 @@ from proofs_checks.numbering import PAPER
 from reproduce import exhibits
 from reproduce.engine.output import read_manifest
 from reproduce.engine.progress import duration
-from reproduce.paper import compare, published, scorecard
+from reproduce.paper import compare, origins, published, scorecard
 from reproduce.paper.judge import AGREES, DIFFERS, UNCLEAR, number
 
 Series = Mapping[str, float]  # row -> number
@@ -133,6 +133,7 @@ def environment(folder: Path) -> Environment:
     names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
     names += ["agreeing", "agreed", "time"]
     made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
+    made.globals |= {"origins": origins.counts, "words": origins.WORDS, "stored": origins.stored}
     made.globals["totals"] = lambda: scorecard.totals(numbers.verdicts)
     made.globals |= {name: getattr(numbers, name) for name in names}
     return made

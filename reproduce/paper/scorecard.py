@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 
 from reproduce.engine.nouns import Exhibit
-from reproduce.paper import compare, published
+from reproduce.paper import compare, origins, published
 from reproduce.paper.compare import ABSENT, BLANK, GIVEN
 from reproduce.paper.judge import AGREES, DIFFERS, UNCLEAR
+from reproduce.paper.origins import quantity as quantity
 from reproduce.paper.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
 from reproduce.paper.targets import LEVEL, holm
 
-PARAMETERS = {"r a0": "theta_1", "r a1": "theta_2"}
 NOT_COUNTED = (BLANK, GIVEN)
 WORST = (ABSENT, DIFFERS, UNCLEAR)  # and then any other word
 
@@ -48,28 +48,13 @@ GROUPS = (
 )
 
 
-def quantity(exhibit: str, row: str, column: str, statistic: str) -> str:
-    """The name of what is printed; empty for a function of other printed estimates."""
-    if exhibit not in MILEAGE_TABLES:
-        return f"{exhibit} {column} {row}"
-    label = f"{column} {statistic} {row}"
-    if column in ("Rust", "ML-IRL"):
-        if statistic not in PARAMETERS:
-            return ""
-        label = f"{column} {PARAMETERS[statistic]}"
-    elif statistic in ("Q a1", "r a1"):  # replacement leads every mileage to the same state
-        label = f"{column} {statistic}"
-    is_exact = column == "Ground Truth"
-    return label if is_exact else f"{label}, {MILEAGE_TABLES[exhibit]} trajectories"
-
-
 def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
-    """`compare.verdicts` of exhibits with `quantity` and `p_holm` over the distinct tests.
+    """`compare.verdicts` of exhibits with provenance, `quantity` and `p_holm` over distinct tests.
 
     p is that of "(SE)" as a standard deviation. A family of tests is a rule's: procedure, or
     feasible with all other methods. A quantity enters with the smallest p of its numbers.
     """
-    frame = compare.verdicts(exhibits, folder)
+    frame = origins.beside(compare.verdicts(exhibits, folder))
     keys = zip(frame["exhibit"], frame["row"], frame["column"], frame["statistic"], strict=True)
     frame["quantity"] = [quantity(*key) for key in keys]
     frame["p_holm"] = np.nan
