@@ -44,8 +44,9 @@ def training(trajectories: int, smoke: bool, **settings: int | str) -> Cell:
             of them), `repetitions` (trainings, each from where the one before ended) and
             `precision` (of PERTURBATION, by default float64).
     """
-    given: dict[str, int | str] = {"trajectories": trajectories, "seed": SEED} | settings
-    given |= {"epochs": SMOKE_EPOCHS if smoke else EPOCHS} | ({"long": True} if settings else {})
+    epochs = SMOKE_EPOCHS if smoke else EPOCHS
+    given = {"trajectories": trajectories, "epochs": epochs, "seed": SEED, **settings}
+    given |= {"long": True} if settings else {}
     return Cell("public_training", given, f"public procedure, N = {trajectories}")
 
 
