@@ -57,8 +57,8 @@ def entries(smoke: bool) -> list[Entry]:
         for name in public_fits.FITTED:
             fit = public_fits.fitted(name, n)
             listed.append(Entry(row, ESTIMATORS, f"leak_free {name}", fit))
-        known = public_fits.known_level_cell(n)
-        listed.append(Entry(row, ESTIMATORS, f"measured {LEVEL}", known))
+        fit = public_fits.known_level_cell(n)
+        listed.append(Entry(row, ESTIMATORS, f"measured {LEVEL}", fit))
         for start in public_fits.STARTS:
             descent = public_fits.descent(n, start, smoke)
             listed.append(Entry(row, ALGORITHM, f"printed {start}", descent, STEPS))
@@ -114,7 +114,8 @@ def lines(results: Results) -> Iterator[tuple[tuple[str, str], list[str]]]:
         LAST: "last epoch",
     }.items():
         values = [numbers(results, row, ONE, statistic) for row in rows]
-        texts = [f"{x[0]:,.0f}" if statistic == BEST_EPOCH else number(x[0]) for x in values]
+        form = "{:,.0f}".format if statistic == BEST_EPOCH else number
+        texts = [form(x[0]) if x else "failed" for x in values]
         yield ("Procedure, public start", label), texts
     for group, (statistic, label) in product(
         GROUPS, {BEST: "smallest error", LAST: "last epoch"}.items()
@@ -165,15 +166,14 @@ def _draw(results: Results) -> layout.Figure:
         ((BEST, "epoch chosen by the true error", "full"), (LAST, "last epoch", "none"))
     ):
         at = x * DODGE ** (2 * shift - 1)
+        chosen = [(*numbers(results, row, ONE, statistic), np.nan)[0] for row in rows]
         runs = [
-            [y for group in GROUPS for y in of_group(results, row, group, statistic)]
-            + [*numbers(results, row, ONE, statistic)]
-            for row in rows
+            [y, *(z for group in GROUPS for z in of_group(results, row, group, statistic))]
+            for row, y in zip(rows, chosen, strict=True)
         ]
         colour, marker = layout.LOOKS["authors' code"]
         low, high = ([f(y) for y in runs] for f in (min, max))
         axes.vlines(at, low, high, color=colour, linewidth=1.0, zorder=2)
-        chosen = [numbers(results, row, ONE, statistic)[0] for row in rows]
         style = {"color": colour, "marker": ("o", "s")[shift], "markersize": 4.5}
         label = f"procedure, {label}"
         axes.plot(at, chosen, linestyle="none", fillstyle=fill, zorder=3, label=label, **style)
