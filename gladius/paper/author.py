@@ -139,7 +139,7 @@ def passes(
     net = Layout(counts.states.shape[1], (units, units), counts.visits.shape[2])
     if np.shape(start) != (size := sum(map(math.prod, net.shapes)),):
         raise InputError("start", np.shape(start), f"give a vector of {size} numbers")
-    tests = test_sets(oracle, [data], batch_trajectories)
+    tests = _test_sets(oracle, [data], batch_trajectories)
     make = partial(_problems, counts, [data], anchor, discount, absolute, tests, dtype)
     (problem,), whole = make(batch_trajectories), make(len(data))
     parameters = np.array(start, dtype)
@@ -208,7 +208,7 @@ def run(
     counts = group(data)
     level = LEVEL if level_from_truth else 0.0
     layout = Layout(counts.states.shape[1], (units, units), counts.visits.shape[2])
-    tests = test_sets(oracle, data, batch_trajectories)
+    tests = _test_sets(oracle, data, batch_trajectories)
     make = partial(_problems, counts, data, anchor, discount, absolute, tests, dtype)
     last, best, epoch = [], [], []
     for problem, rng in zip(make(batch_trajectories), rngs, strict=True):
@@ -289,7 +289,7 @@ def _problems(
     return problems
 
 
-def test_sets(
+def _test_sets(
     oracle: Oracle | None, data: Sequence[Transitions], trajectories: int
 ) -> list[tuple[Array, Array, Array]]:
     """For each data set (states (T, d), weights (A, T), true rewards (A, T)) of the test MAPE.

@@ -68,6 +68,7 @@ STARTS, LADDER = 20, (0, 2, 5, 10, 20, 50, 100)
 # variant of a line -> options
 VARIANTS: dict[str, dict[str, Any]] = {
     "": {},
+    "two steps": {"stages": 1},  # of Hotz and Miller
     "sparse": {"function_class": "sparse"},
     "Algorithm 1": {"protocol": "printed"},
     "linear": {"basis": "polynomial", "degree": 1},
@@ -140,7 +141,7 @@ CLUSTERS = "Adam, k-means, Newton"
 DESCENTS = ("Adam", "gradient descent")
 LINES = (
     Line("NFXP", "nfxp", "Newton", starts="theta", sets=MANY),
-    Line("CCP", "ccp", LOGIT, declared=CONCAVE, sets=MANY),
+    Line("CCP", "ccp", LOGIT, "two steps", declared=CONCAVE, sets=MANY),
     Line("MPEC", "mpec", "Newton-Lagrange", starts="theta", sets=MANY),
     Line("AVI", "avi", "regressions, Newton", starts="rng"),
     Line("Semi-gradient", "semi_gradient", LOGIT, declared=IN_A_BASIS, sets=MANY),
