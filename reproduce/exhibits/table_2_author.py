@@ -78,9 +78,10 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
 
 
 def of_group(results: Results, row: str, group: str, statistic: str) -> list[float]:
-    """A number of every training of a group that was run."""
-    names = [*GROUPS[group], *([ONE] if group in WITH_START else [])]
-    return [x for name in names for x in numbers(results, row, name, statistic)]
+    """A number of every training of a group, and of the public start's; none if none was run."""
+    found = [x for name in GROUPS[group] for x in numbers(results, row, name, statistic)]
+    with_start = found and group in WITH_START
+    return [*found, *(numbers(results, row, ONE, statistic) if with_start else ())]
 
 
 def numbers(results: Results, row: str, protocol: str, statistic: str) -> Sequence[float]:
@@ -95,7 +96,8 @@ def span(values: Sequence[float], of: int) -> str:
     """`smallest to largest`, and how many where not all were run."""
     if not values:
         return "not run"
-    text = f"{number(min(values))} to {number(max(values))}"
+    ends = dict.fromkeys((number(min(values)), number(max(values))))
+    text = " to ".join(ends)
     return text if len(values) == of else f"{text} ({len(values)})"
 
 
@@ -146,7 +148,7 @@ def render(results: Results, out: Path) -> None:
     layout.save(_draw(results), out, NAME)
 
 
-DODGE = 1.07  # factor between neighbouring markers of one N
+DODGE = 1.1  # factor between neighbouring markers of one N
 LINES = {"leak_free ML": ("Rust", "--"), f"measured {LEVEL}": ("network", ":")}
 LINES |= {"leak_free plug-in": ("PQR", "-."), "leak_free ours": ("GLADIUS", "-")}
 

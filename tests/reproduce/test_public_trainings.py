@@ -133,9 +133,10 @@ def test_the_table_has_ranges_where_trainings_were_run(tmp_path: Path) -> None:
     texts = dict(table_2_author.lines(results))
     assert texts["GLADIUS", "paper"] == ["3.44 (1.28)", "0.84 (0.51)"]
     at = ("Procedure, initial networks", "smallest error")
-    assert texts[at] == ["0.10 to 0.40 (4)", "0.10 to 0.10 (1)"]
+    assert texts[at] == ["0.10 to 0.40 (4)", "not run"]
     assert texts["Procedure, float32", "last epoch"] == ["1.00 to 5.00", "not run"]
     assert texts["Procedure, continued trainings", "last epoch"] == ["1.00 to 5.00", "not run"]
+    assert table_2_author.span([2.0, 2.0], 5) == "2.00 (2)"
     assert texts["Algorithm 1, thousands of steps", "from 0"] == ["2", "2"]
     passes = frame[frame["protocol"].eq("author continued, pass 2")]
     assert passes.set_index("statistic")["value"][LAST] == 2.0
