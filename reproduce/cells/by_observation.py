@@ -17,20 +17,12 @@ from gladius.designs.bus import BusEngine
 from gladius.panel.record import Transitions
 from gladius.paper.author_network import AuthorNetwork, Layout
 from reproduce.cells import public_trainings
-from reproduce.cells.public_data import SEED, networks_data
+from reproduce.cells.public_data import networks_data
 from reproduce.engine.nouns import Cell, Result
 
 UNITS = public_trainings.UNITS
 FLOAT = {"float32": torch.float32, "float64": torch.float64}
 RATE, DECAY, WEIGHT_DECAY, CLIP = 1e-3, 5e-4, 1e-4, 1.0
-
-
-def training(trajectories: int, smoke: bool, dummies: int = 0, precision: str = "float32") -> Cell:
-    """The cell of the network of seed SEED, which only a run with --long computes."""
-    epochs = public_trainings.SMOKE_EPOCHS if smoke else public_trainings.EPOCHS
-    settings = {"trajectories": trajectories, "dummies": dummies, "precision": precision}
-    settings |= {"epochs": epochs, "seed": SEED, "long": True}
-    return Cell("by_observation", settings, f"by observation, N = {trajectories}, K = {dummies}")
 
 
 class Network(torch.nn.Module):

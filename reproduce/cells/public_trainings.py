@@ -15,7 +15,6 @@ float64 the training is that by observation until rounding has grown, after some
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import torch
 
 from gladius.designs.bus import BusEngine
 from gladius.panel.anchor import Anchor
@@ -50,6 +49,15 @@ def training(trajectories: int, smoke: bool, **settings: int | str) -> Cell:
     return Cell("public_training", given, f"public procedure, N = {trajectories}")
 
 
+def by_observation(
+    trajectories: int, smoke: bool, dummies: int = 0, precision: str = "float32"
+) -> Cell:
+    """The cell of seed SEED's network by observation, which only a run with --long computes."""
+    settings = {"trajectories": trajectories, "dummies": dummies, "precision": precision}
+    settings |= {"epochs": SMOKE_EPOCHS if smoke else EPOCHS, "seed": SEED, "long": True}
+    return Cell("by_observation", settings, f"by observation, N = {trajectories}, K = {dummies}")
+
+
 def initial_weights(
     seed: int, features: int = 1, perturbation: int = 0, scale: float = PERTURBATION["float64"]
 ) -> Array:
@@ -57,6 +65,8 @@ def initial_weights(
 
     A layer draws torch's own weights and biases first, which the Xavier-normal ones replace.
     """
+    import torch  # takes a second
+
     drawn = []
     with torch.random.fork_rng():
         torch.manual_seed(seed)

@@ -14,9 +14,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduce.cells import by_observation, public_fits
+from reproduce.cells import public_fits
 from reproduce.cells.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
-from reproduce.cells.public_trainings import BEST, BEST_EPOCH, LAST, MEDIAN, NOT_CONVERGED, training
+from reproduce.cells.public_trainings import (
+    BEST,
+    BEST_EPOCH,
+    LAST,
+    MEDIAN,
+    NOT_CONVERGED,
+    by_observation,
+    training,
+)
 from reproduce.cells.step_sizes import STEPS
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
@@ -40,6 +48,8 @@ GROUPS: dict[str, dict[str, dict[str, Any]]] = {
 WITH_START = ("initial networks", "starts that differ by 1e-12")
 ONE, OBSERVED, LEVEL = "author", "author by observation", "level known"
 OBSERVED_AT = (50, 250)  # N that are trained by observation too
+DUMMIES, DUMMIES_AT = 2, 1000  # of Table A3's data, which are only in the CSV
+ENDS = {BEST: "smallest error", LAST: "last epoch"}
 LABELS = {"ML": "maximum likelihood, 2 parameters", "plug-in": "plug-in", "ours": "ours, smooth"}
 LABELS |= {LEVEL: "level known, r free"}
 
@@ -52,7 +62,9 @@ def entries(smoke: bool) -> list[Entry]:
         for group in GROUPS.values():
             cells |= {name: training(n, smoke, **given) for name, given in group.items()}
         if n in OBSERVED_AT:
-            cells[OBSERVED] = by_observation.training(n, smoke)
+            cells[OBSERVED] = by_observation(n, smoke)
+        if n == DUMMIES_AT:
+            cells[f"{OBSERVED}, K = {DUMMIES}"] = by_observation(n, smoke, DUMMIES)
         listed += [Entry(row, PROCEDURE, name, cell, BEST) for name, cell in cells.items()]
         for name in public_fits.FITTED:
             fit = public_fits.fitted(name, n)
@@ -119,12 +131,13 @@ def lines(results: Results) -> Iterator[tuple[tuple[str, str], list[str]]]:
         form = "{:,.0f}".format if statistic == BEST_EPOCH else number
         texts = [form(x[0]) if x else "failed" for x in values]
         yield ("Procedure, public start", label), texts
-    for group, (statistic, label) in product(
-        GROUPS, {BEST: "smallest error", LAST: "last epoch"}.items()
-    ):
+    for group, (statistic, label) in product(GROUPS, ENDS.items()):
         size = 5 if group == "continued trainings" else len(GROUPS[group]) + (group in WITH_START)
         texts = [span(of_group(results, row, group, statistic), size) for row in rows]
         yield (f"Procedure, {group}", label), texts
+    for statistic, label in ENDS.items():
+        texts = [span(numbers(results, row, OBSERVED, statistic), 1) for row in rows]
+        yield ("Procedure, by observation in float32", label), texts
     for name in (*(f"leak_free {fit}" for fit in public_fits.FITTED), f"measured {LEVEL}"):
         found = [value(results.get(row, ESTIMATORS, name).result) for row in rows]
         label = LABELS[name.partition(" ")[2]]

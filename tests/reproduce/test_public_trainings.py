@@ -36,7 +36,7 @@ def test_first_errors_are_those_that_the_public_code_logged(
 ) -> None:
     if trajectories == 250:  # one batch of the 50 test trajectories; with 32 it is 88.644
         monkeypatch.setattr(public_trainings, "BATCH", 64)
-    cell = by_observation.training(trajectories, True, precision=precision)
+    cell = public_trainings.by_observation(trajectories, True, precision=precision)
     result = by_observation.compute(with_settings(cell, epochs=1))
     assert result.replications[FIRST] == pytest.approx([logged], abs=ROUNDING)
 
@@ -66,7 +66,7 @@ def test_a_trace_is_summarised_by_pass_and_by_block() -> None:
 
 
 def test_dummies_are_features_of_a_training_by_observation() -> None:
-    cell = with_settings(by_observation.training(50, True, 2), epochs=3)
+    cell = with_settings(public_trainings.by_observation(50, True, 2), epochs=3)
     first, best = (by_observation.compute(cell).replications[name][0] for name in (FIRST, BEST))
     assert 0 < best < first  # it learns
 
