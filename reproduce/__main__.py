@@ -77,6 +77,7 @@ def run(
     recompute_other_versions: Annotated[
         bool, typer.Option("--recompute-other-versions", help="Also what other versions made.")
     ] = False,
+    long: Annotated[bool, typer.Option("--long", help="Also what takes hours.")] = False,
 ) -> None:
     """Compute the cells that are missing or stale and write the exhibits' files."""
     console, start = Console(), time.monotonic()
@@ -84,7 +85,7 @@ def run(
         full = duration(sum(costs(runner.GENERATED).values()))
         console.print(f"A full run took {full} of processor time on the machine in the README.")
     options: dict[str, Any] = {"device": device, "workers": workers, "dask": dask}
-    options["recompute_other_versions"] = recompute_other_versions
+    options |= {"recompute_other_versions": recompute_other_versions, "long": long}
     try:
         outcome = runner.run(_load(names, kind), smoke=smoke, build=build, out=out, **options)
     except KeyboardInterrupt:

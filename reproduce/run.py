@@ -21,7 +21,7 @@ from rich.console import Console
 from gladius.validate import InputError
 from proofs_checks.digests import Definitions
 from reproduce.engine import keys, provenance
-from reproduce.engine.nouns import Cell, Exhibit
+from reproduce.engine.nouns import LONG, Cell, Exhibit
 from reproduce.engine.output import (
     DIGITS,
     clear_staging,
@@ -67,6 +67,7 @@ def run(
     build: Path = BUILD,
     out: Path | None = None,
     recompute_other_versions: bool = False,
+    long: bool = False,
 ) -> Outcome:
     """Compute what is stale and write all files: the paper's exhibits first, cheap ones before.
 
@@ -83,6 +84,8 @@ def run(
         out: folder of the results; by default GENERATED, or SMOKE for a smoke run.
         recompute_other_versions: compute also the cells that other versions of Python or of a
             package made; otherwise a line says how many they are.
+        long: compute also the cells of hours (`settings.long`); otherwise an exhibit has those of
+            them that are stored and current.
 
     Raises:
         InputError: for a bad specification or option, a folder that cannot be written or that
@@ -99,13 +102,12 @@ def run(
     probe("out", target)
     with store.lock():
         clear_staging(target)
-        drawing = Drawing(exhibits, smoke, device, target)
+        drawing = Drawing(exhibits, smoke, device, target, None if long else store)
         seconds, jobs, others = drawing.seconds, list[Job](), list[dict[str, str]]()
         # cells of cheap exhibits first, of one exhibit the longest first
         for cell in sorted(seconds, key=lambda c: (drawing.first[c], -seconds[c], c.digest)):
-            stored, pieces = store.load(cell), drawing.pieces[cell]
-            if stored is None or stored.failed or stored.key != keys.key(pieces):
-                stored = None
+            pieces = drawing.pieces[cell]
+            stored = current(store, cell, pieces)
             other = provenance.other_versions(stored.provenance["versions"]) if stored else {}
             if stored and not (other and recompute_other_versions):
                 others += [other] if other else []
@@ -142,6 +144,13 @@ def run(
     )
 
 
+def current(store: Store, cell: Cell, pieces: Mapping[str, str]) -> Stored | None:
+    """The stored cell, if it did not fail and rests on these pieces."""
+    stored = store.load(cell)
+    is_current = stored and not stored.failed and stored.key == keys.key(pieces)
+    return stored if is_current else None
+
+
 @dataclass
 class Drawing:
     """The exhibits of a run: what each of them needs, and those that are not written yet."""
@@ -150,13 +159,17 @@ class Drawing:
     smoke: bool
     device: str
     out: Path
+    long_in: Store | None = None  # has the cells of hours that are drawn; None: all are
     final: dict[Cell, Stored] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
     undrawn: dict[str, str] = field(default_factory=dict)  # exhibit -> why it was not written
 
     def __post_init__(self) -> None:
         self.definitions, self.commit = Definitions(), provenance.commit()
-        self.entries = {x.name: x.checked_entries(self.smoke) for x in self.exhibits}
+        self.entries = {
+            x.name: [e for e in x.checked_entries(self.smoke) if self._is_drawn(e.cell)]
+            for x in self.exhibits
+        }
         cells = {name: {entry.cell for entry in listed} for name, listed in self.entries.items()}
         self.seconds = expected_seconds(cells, self.smoke, self.out)
         cost = {name: sum(map(self.seconds.__getitem__, of)) for name, of in cells.items()}
@@ -166,6 +179,12 @@ class Drawing:
             for entry in self.entries[exhibit.name]:
                 self.first.setdefault(entry.cell, position)
         self.pieces = {c: keys.pieces(self.definitions, c, self.device) for c in self.first}
+
+    def _is_drawn(self, cell: Cell) -> bool:
+        if self.long_in is None or not cell.settings.get(LONG):
+            return True
+        pieces = keys.pieces(self.definitions, cell, self.device)
+        return current(self.long_in, cell, pieces) is not None
 
     def draw(self) -> None:
         """Write the exhibits whose cells are all there."""

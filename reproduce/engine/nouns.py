@@ -33,6 +33,7 @@ FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 PROTOCOLS = ("fresh", "bootstrap", "leak_free", "printed", "author", "measured")
 FAILED = "failed: "
 NOT_RUN = "not_run"
+LONG = "long"  # the setting of cells that take hours
 SEVERITY = ("ok", "not_converged", "diverged", NOT_RUN)  # `failed: why` is worse than all of them
 
 
@@ -55,8 +56,8 @@ class Cell:
             one that is not registered.
         settings: everything that decides the numbers, in types that JSON holds. Checked names:
             `method` (of gladius.METHODS), `repetitions`, `trajectories`, `seeds` (the stream of
-            data sets, for example `table_2`) and `seeds_row` (the second key of the stream, by
-            default the number of trajectories).
+            data sets, for example `table_2`), `seeds_row` (the second key of the stream, by
+            default the number of trajectories) and `long` (only a run with --long computes it).
         label: readable, for progress and messages; not part of the identity.
     """
 

@@ -7,6 +7,11 @@ A cell is stored under such a name. A function that moves keeps it; another name
 FUNCTIONS = {
     "fit": "reproduce.cells.fits:compute",
     "author": "reproduce.cells.fits_author:compute",
+    "public_training": "reproduce.cells.public_trainings:compute",
+    "by_observation": "reproduce.cells.by_observation:compute",
+    "public_fit": "reproduce.cells.public_fits:compute",
+    "known_level": "reproduce.cells.public_fits:known_level",
+    "public_descent": "reproduce.cells.public_fits:descents",
     "many_inputs": "reproduce.cells.many_inputs:compute",
     "imitation": "reproduce.cells.imitation:compute",
     "expert": "reproduce.cells.demonstrations:measure",

@@ -1,6 +1,6 @@
 """Table 1, executable: each of the paper's 91 cells beside a measurement on the bus engine.
 
-One-shot, Bellman equation and Statistical complexity are views of the fits of `table_2`; the other
+One-shot, Bellman equation and Statistical complexity are views of fits to Table 2's data; the other
 columns are cells of `traits`. A line is a form of a method: as this library does it, as its
 authors did, or as the paper prints it. `tick_reasons` has the verdicts and their reasons; a cell
 has one verdict for all forms of its method.
@@ -19,7 +19,7 @@ from scipy.stats import t as student
 
 from gladius.designs.bus import BusEngine
 from gladius.register import needs
-from reproduce.cells.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
+from reproduce.cells.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
 from reproduce.cells.fits_author import training
 from reproduce.cells.table_1_cells import (
     LIMITS,
@@ -49,7 +49,6 @@ from reproduce.drawing.tick_reasons import (
 )
 from reproduce.engine.nouns import FAILED, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import Results, mean_of
-from reproduce.exhibits import table_2
 from reproduce.paper import published
 from reproduce.paper.compare import counts
 from reproduce.paper.judge import number
@@ -66,6 +65,16 @@ LAST = "last"  # epoch of the author's code that is shown: the other is chosen b
 SMOKE_SETS, SMOKE_STARTS, SMOKE_LADDER = 2, 2, (0,)
 SMOKE_LINES = ("NFXP", "Clare", "Ours, author's code")
 STARTS, LADDER = 20, (0, 2, 5, 10, 20, 50, 100)
+# variant of a line -> options
+VARIANTS: dict[str, dict[str, Any]] = {
+    "": {},
+    "two steps": {"stages": 1},  # of Hotz and Miller
+    "sparse": {"function_class": "sparse"},
+    "Algorithm 1": {"protocol": "printed"},
+    "linear": {"basis": "polynomial", "degree": 1},
+    "5 cells": {"cells": 5},
+    "network": {"function_class": "network"},
+}
 
 
 @dataclass(frozen=True)
@@ -76,13 +85,13 @@ class Line:
         name: the method as the paper spells it; after a comma, which form of it.
         method: of METHODS.
         solver: what it optimises with, declared; of DESCENTS where that is gradient descent.
-        variant: of `table_2.VARIANTS`, "" for the method's defaults.
+        variant: of VARIANTS, "" for the method's defaults.
         starts: what is random at the start: `rng` or `rngs` (its own generators), `theta` (an
             option `start` of shape (R, k)), `reward` (an option `start`, a function of states).
         wide, started: further options of the fits with dummies, and from random starts.
         silent: column -> why this world cannot decide it.
         declared: column -> (tick, why), where the definition of the form decides it.
-        sets: data sets behind its slope; 0 for those of its fit in `table_2`.
+        sets: data sets behind its slope; 0 for those of its own fit.
         is_trained: whether its fits are the trainings of the author's code.
     """
 
@@ -104,10 +113,10 @@ class Line:
         return self.name.partition(",")[0]
 
     def cell(self, trajectories: int, smoke: bool) -> Cell:
-        """Its fit in `table_2`."""
+        """Its fit to Table 2's data."""
         if self.is_trained:
             return training(trajectories, smoke)
-        return table_2.method_cell(self.method, self.variant, trajectories, smoke)
+        return fitting(self.method, trajectories, smoke, VARIANTS[self.variant])
 
     def measured(
         self, compute: str, cell: Cell, options: Mapping[str, Any], **settings: Any
@@ -132,7 +141,7 @@ CLUSTERS = "Adam, k-means, Newton"
 DESCENTS = ("Adam", "gradient descent")
 LINES = (
     Line("NFXP", "nfxp", "Newton", starts="theta", sets=MANY),
-    Line("CCP", "ccp", LOGIT, declared=CONCAVE, sets=MANY),
+    Line("CCP", "ccp", LOGIT, "two steps", declared=CONCAVE, sets=MANY),
     Line("MPEC", "mpec", "Newton-Lagrange", starts="theta", sets=MANY),
     Line("AVI", "avi", "regressions, Newton", starts="rng"),
     Line("Semi-gradient", "semi_gradient", LOGIT, declared=IN_A_BASIS, sets=MANY),

@@ -13,87 +13,20 @@ from gladius.model.estimate import Estimate
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.paper import author
-from gladius.paper.author_network import AuthorNetwork, Layout
+from gladius.paper.author_network import Layout
 from gladius.solvers.compiled import IS_COMPILED
 from gladius.validate import InputError
+from reproduce.cells.by_observation import Network, loss, rows_of, train
 
 ANCHOR, DISCOUNT, REWARD = 1, 0.95, -5.0
 ANCHORED = Anchor(ANCHOR, REWARD)
 BUS = BusEngine(horizon=12)
 
 
-class Plain(torch.nn.Module):
-    """The network of one replication, as anyone would write it."""
-
-    def __init__(self, net: AuthorNetwork) -> None:
-        super().__init__()
-
-        def linear(weight: np.ndarray, bias: np.ndarray) -> torch.nn.Linear:
-            layer = torch.nn.Linear(weight.shape[1], weight.shape[0])
-            layer.weight.data, layer.bias.data = map(torch.tensor, (weight, bias.ravel()))
-            return layer
-
-        self.first = linear(net.weight_1.T, net.bias_1)
-        self.second = linear(net.weight_2.T, net.bias_2)
-        self.q = linear(net.q_weight, net.q_bias)
-        self.zeta = linear(net.zeta_weight, net.zeta_bias)
-
-    def forward(self, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        hidden = torch.relu(self.second(torch.relu(self.first(states))))
-        return self.q(hidden), self.zeta(hidden)
-
-
-def rows(data: Transitions, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    return (
-        torch.tensor(data.states, dtype=dtype),
-        torch.tensor(data.actions),
-        torch.tensor(data.next_states, dtype=dtype),
-    )
-
-
-def loss(
-    net: Plain, data: Transitions, odd: bool, absolute: bool, dtype: torch.dtype
-) -> torch.Tensor:
-    """The batch's loss from its raw rows, straight from the description of the protocol."""
-    states, actions, following = rows(data, dtype)
-    q: torch.Tensor
-    zeta: torch.Tensor
-    q, zeta = net(states)
-    ahead: torch.Tensor = torch.logsumexp(net(following)[0], dim=1)
-    chosen = zeta.gather(1, actions[:, None])[:, 0]
-    if not odd:
-        return ((ahead.detach() - chosen) ** 2).sum()
-    entropy = torch.nn.functional.cross_entropy(q, actions)
-    td: torch.Tensor = q.gather(1, actions[:, None])[:, 0] - REWARD - DISCOUNT * ahead
-    term = (td**2 - DISCOUNT**2 * (ahead - chosen.detach()) ** 2)[actions == ANCHOR]
-    return entropy + (term.abs() if absolute else term).mean()
-
-
-def train_plainly(
-    net: Plain,
-    data: Transitions,
-    epochs: int,
-    trajectories: int,
-    absolute: bool,
-    dtype: torch.dtype,
-) -> None:
-    labels = list(dict.fromkeys(data.trajectory.tolist()))
-    steppers = [torch.optim.AdamW(net.parameters(), lr=1e-3, weight_decay=1e-4) for _ in range(2)]
-    for epoch in range(epochs):
-        for i, start in enumerate(range(0, len(labels), trajectories)):
-            batch = data.take(np.isin(data.trajectory, labels[start : start + trajectories]))
-            odd = i % 2 == 1
-            loss(net, batch, odd, absolute, dtype).backward()  # type: ignore[no-untyped-call]
-            if odd:
-                torch.nn.utils.clip_grad_value_(net.parameters(), 1.0)
-            steppers[odd].param_groups[0]["lr"] = 1e-3 / (1 + 5e-4 * epoch)
-            steppers[odd].step()
-            net.zero_grad()
-
-
-def starting_nets(number: int, units: int, level: float) -> list[Plain]:
+def starting_nets(number: int, units: int, level: float) -> list[Network]:
     layout = Layout(1, (units, units), 2)
-    return [Plain(layout.blocks(layout.initial(level, rng))) for rng in rngs(number)]
+    starts = (layout.blocks(layout.initial(level, rng)) for rng in rngs(number))
+    return [Network(start, torch.float64) for start in starts]
 
 
 @pytest.mark.parametrize("absolute", [True, False])
@@ -117,15 +50,55 @@ def test_whole_sequence_of_steps_is_that_of_the_plain_implementation(
     nets = starting_nets(2, 7, -55.0 if level else 0.0)
     for r, net in enumerate(nets):
         before = net(torch.tensor(result.counts.states))[0].detach().numpy()
-        train_plainly(net, data[r], 6, 3, absolute, torch.float64)
+        assert len(list(train(net, data[r], 6, 3, BUS, absolute))) == 6
         q, zeta = (x.detach().numpy() for x in net(torch.tensor(result.counts.states)))
         assert np.abs(q - before).max() > 1e-3  # it moved
         np.testing.assert_allclose(result.last.q[r], q, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(result.last.zeta[r], zeta, rtol=1e-9, atol=1e-9)
         net.zero_grad()
-        loss(net, data[r], True, absolute, torch.float64).backward()  # type: ignore[no-untyped-call]
+        loss(net, rows_of(data[r], torch.float64), True, BUS, absolute).backward()
         steepest = max(float(p.grad.abs().max()) for p in net.parameters() if p.grad is not None)
         assert result.last.gradient[r] == pytest.approx(steepest, rel=1e-8)
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_pass_is_the_plain_training_and_the_next_continues_it(
+    absolute: bool, uncompiled: None, split: tuple[list[Transitions], list[Transitions]]
+) -> None:
+    train_sets, test_sets = split
+    data, test, epochs = train_sets[0], test_sets[0], 5
+    layout = Layout(1, (7, 7), 2)
+    start = layout.initial(-55.0, rngs(1)[0])
+    found = author.passes(
+        data,
+        ANCHORED,
+        DISCOUNT,
+        author.Oracle([test], BUS.reward),
+        start=start,
+        repetitions=2,
+        absolute=absolute,
+        epochs=epochs,
+        units=7,
+        batch_trajectories=4,
+    )
+    net = Network(layout.blocks(start), torch.float64)
+    states, paths = torch.tensor(test.states), []
+    tables = []
+    for _ in train(net, data, epochs, 4, BUS, absolute, repetitions=2):
+        q, zeta = (x.detach().numpy() for x in net(states))
+        chosen = (q - DISCOUNT * zeta)[np.arange(len(test)), test.actions]
+        truth = BUS.reward(test.states, test.actions)
+        paths.append(100 * np.mean(np.abs((chosen - truth) / truth)))
+        tables.append(q)
+    assert np.ptp(paths) > 1e-3  # it moved
+    # 40 steps of AdamW of at most .001 each amplify rounding of 1e-16 far less than 1e-9
+    np.testing.assert_allclose(np.concatenate([one.trace for one in found]), paths, rtol=1e-9)
+    for one, of in zip(found, (paths[:epochs], paths[epochs:]), strict=True):
+        best, last = (int(at.epoch[0]) for at in (one.best, one.last))
+        assert (best, last) == (int(np.argmin(of)), epochs - 1)
+    for at, number in ((found[1].best, epochs + np.argmin(paths[epochs:])), (found[1].last, -1)):
+        q = at.combination(0, 0.0, test.states)
+        np.testing.assert_allclose(q, tables[number], rtol=1e-9)
 
 
 @pytest.mark.skipif(not IS_COMPILED, reason="numba is not installed")
@@ -216,6 +189,10 @@ def test_bad_input_is_named(split: tuple[list[Transitions], list[Transitions]]) 
     never = Transitions(
         train[0].states, np.zeros_like(train[0].actions), train[0].next_states, train[0].trajectory
     )
+    with pytest.raises(InputError, match="start"):
+        author.passes(
+            train[0], ANCHORED, DISCOUNT, author.Oracle(test[:1], BUS.reward), start=np.zeros(3)
+        )
     with pytest.raises(InputError, match="never occurs"):
         author.run([never], ANCHORED, DISCOUNT, rngs=rngs(1), batch_trajectories=4)
     with pytest.raises(InputError, match="equal numbers"):

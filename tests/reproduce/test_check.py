@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -16,6 +17,7 @@ from reproduce import __main__ as command
 from reproduce import exhibits
 from reproduce import run as runner
 from reproduce.engine import check, provenance
+from reproduce.engine.nouns import Entry
 from reproduce.engine.output import MANIFESTS
 from reproduce.engine.provenance import ROOT
 from reproduce.pages import readme
@@ -221,3 +223,27 @@ def test_the_readme_of_this_checkout_is_up_to_date_and_its_marks_are_those_of_ch
     for path, text in wanted.items():
         assert path.read_text("utf-8") == text, "run: python -m reproduce readme"
     assert CliRunner().invoke(command.app, ["readme"]).stdout == "All up to date.\n"
+
+
+def test_cells_of_hours_are_drawn_where_they_are_stored(committed: Run, tmp_path: Path) -> None:
+    def entries(smoke: bool) -> list[Entry]:
+        short, long = toy(rows=("10",)).entries(smoke)
+        settings = {**long.cell.settings, "long": True}
+        return [short, replace(long, cell=replace(long.cell, settings=settings))]
+
+    def columns() -> list[str]:
+        frame = pd.read_csv(tmp_path / "out" / "toy.csv")
+        assert check.check([exhibit], tmp_path / "out")[0].problems == ()
+        return sorted(set(frame["column"]))
+
+    exhibit = replace(toy(), entries=entries)
+    assert len(committed(exhibit).computed) == 1
+    assert columns() == ["A"]
+    assert len(committed(exhibit, long=True).computed) == 1
+    assert columns() == ["A", "B"]
+    assert committed(exhibit).computed == ()
+    assert columns() == ["A", "B"]  # stored, so no hours
+    (path,) = (p for p in (tmp_path / "build").rglob("*.json") if '"long"' in p.read_text())
+    path.unlink()
+    assert committed(exhibit).computed == ()
+    assert columns() == ["A"]

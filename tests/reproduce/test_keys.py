@@ -70,7 +70,8 @@ def test_cells_with_compiled_loops_need_numba(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(InputError, match="install the extra 'compiled'"):
         keys.check_compiler([keys.pieces(definitions, training(50, True), "cpu")])
     maps = {"stability_map", "stability_steps", "stability_trace"}
-    assert needed == maps | {"author", "paths", "levels"}
+    public = {"public_training", "public_descent", "known_level"}
+    assert needed == maps | public | {"author", "paths", "levels"}
 
 
 def of_tree(folder: Path, several: Mapping[str, Cell]) -> Keys:

@@ -17,6 +17,7 @@ from gladius.model.frequencies import TransitionProbabilities, empirical_transit
 from gladius.panel.record import group
 from reproduce.cells import child as limits
 from reproduce.cells import table_1_cells as traits
+from reproduce.cells.fits import TRAJECTORIES
 from reproduce.drawing import tick_reasons
 from reproduce.engine.nouns import Array, Cell, Entry, Record, Result
 from reproduce.engine.view import Results
@@ -69,16 +70,13 @@ def test_every_line_and_column_of_the_printed_table_is_measured_or_declared() ->
             assert ((line.name, column) in measured) != is_silent
 
 
-def test_its_fits_are_those_of_table_2() -> None:
+def test_its_fits_are_to_the_data_of_table_2_and_shared_with_it() -> None:
     theirs = {e.cell for e in table_2.entries(False)}
-    for entry in table_1.entries(False):
-        cell = entry.cell
-        if cell.compute == "errors":  # the same fit of more data sets
-            assert cell.settings["repetitions"] == table_1.MANY
-            settings = {"options": {}, **cell.settings, "repetitions": 20}
-            assert settings in [{"options": {}, **c.settings} for c in theirs]
-        elif entry.column in (tick_reasons.ONE_SHOT, tick_reasons.BELLMAN, tick_reasons.RATE):
-            assert cell in theirs
+    entries = [e for e in table_1.entries(False) if e.cell.compute in ("fit", "author", "errors")]
+    assert {e.cell.seeds for e in entries} == {("table_2", str(n)) for n in TRAJECTORIES}
+    many = {e.cell.settings["repetitions"] for e in entries if e.cell.compute == "errors"}
+    assert many == {table_1.MANY}
+    assert {e.row for e in entries if e.cell in theirs} > {"BC", "Ours", "Ours, author's code"}
 
 
 @pytest.mark.parametrize("inner", [0, 3])
