@@ -251,7 +251,7 @@ class Exhibit:
         view: the records that an entry shows of its cell's result; by default all of them.
         published: name of the published CSV to compare with, "" for none.
         reason: (row, column, protocol) -> one sentence on why ours agrees or differs.
-        published_repetitions: column -> repetitions behind its published "(SE)".
+        averaged: columns of which our line is a mean over repetitions.
         verdict: folder of the results -> a sentence for the overview, at most 160 characters;
             further lines add to it. By default the count of the comparison with the paper.
         tolerance: relative difference below which the numbers of two machines agree.
@@ -264,7 +264,7 @@ class Exhibit:
     view: Callable[[Entry, Result], Sequence[Record]] = as_stored
     published: str = ""
     reason: Callable[[str, str, str], str] = lambda row, column, protocol: ""
-    published_repetitions: Mapping[str, int] = field(default_factory=dict)
+    averaged: Sequence[str] = ()
     verdict: Callable[[Path], str] | None = None
     tolerance: float = 1e-6
 

@@ -156,6 +156,6 @@ EXHIBIT = Exhibit(
     render=render,
     published=NAME,
     reason=reason,
-    published_repetitions=published.FIGURE_1_REPETITIONS,
+    averaged=published.AVERAGED[NAME],
     tolerance=1e-4,
 )

@@ -181,6 +181,6 @@ EXHIBIT = Exhibit(
     view=view,
     published=NAME,
     reason=reason,
-    published_repetitions=published.TABLE_2_REPETITIONS,
+    averaged=published.AVERAGED[NAME],
     tolerance=5e-4,
 )

@@ -211,8 +211,8 @@ def verdict(folder: Path) -> str:
         for statistic in (BEST, LAST)
     ]
     best, last = (text.partition(" (")[0] for text in spans)
-    at = f"{best} % at the epoch that the true reward chooses, {last} % at the last"
-    return f"On one public data set for each N the procedure's errors are {at}."
+    chosen = f"Errors of the public procedure: {best} % where the true reward chooses the epoch"
+    return f"{chosen}\nAt the last epoch: {last} %"
 
 
 EXHIBIT = Exhibit(

@@ -269,7 +269,7 @@ EXHIBIT = Exhibit(
     render=render,
     published=NAME,
     reason=reason,
-    published_repetitions=published.TABLE_4_REPETITIONS,
+    averaged=published.AVERAGED[NAME],
     verdict=verdict,
     tolerance=1e-2,
 )

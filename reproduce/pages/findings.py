@@ -129,7 +129,6 @@ def environment(folder: Path) -> Environment:
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
     made.filters |= {"number": number}
     made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER}
-    made.globals["printed_sets"] = published.TABLE_2_REPETITIONS["GLADIUS"]
     names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
     names += ["agreeing", "agreed", "time"]
     made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)

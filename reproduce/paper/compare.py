@@ -3,19 +3,15 @@
 A printed number has one counterpart among our lines, GLADIUS's two (`published.COUNTERPARTS`,
 `PROCEDURES`). Other lines of ours are variants, which are compared and not counted.
 
-The paper does not say what its "(SE)" is. Means over data sets are tested under both readings:
-
-- a standard deviation over the n repetitions: the error is SD / sqrt(n) (Welch);
-- a standard error of the mean, as the words say.
-
-Any other number is one draw (Tables 3, A1 to A4; Table 4): Student's prediction interval. So is an
-oracle's, whose draw is a mean over resamples of one data set (`exact.resampled`). Without a
-standard deviation on either side, our number must round to the printed digits.
+A printed number is one draw: one data set and one training, as in the public code. The test is
+Student's prediction interval from our repetitions over data sets of our own. An oracle's draw is a
+mean over resamples of one data set (`bus_exact.resampled`). Without a standard deviation our number
+must round to the printed digits.
 
 A test is two-sided at 5 %, with the rounding of the printed digits as a further, uniform error.
 It says `agrees`, `differs`, or `unclear`: the error of our own mean exceeds the printed number, and
 the test does not reject, or is no guide since our standard deviation exceeds our mean. A verdict is
-the word of the test, `unclear` where the two readings disagree, or why nothing is compared:
+the word of the test, or why nothing is compared:
 
 - `not identified`: the method leaves the level of r open, so an error of r is no evidence;
 - `not comparable`: only another variant of the method was run;
@@ -34,10 +30,9 @@ from typing import Any
 
 import pandas as pd
 from rich.table import Table
-from scipy.stats import norm
 
 from gladius.validate import InputError
-from reproduce.cells.bus_exact import RESAMPLED, RESAMPLES, SPREAD
+from reproduce.cells.bus_exact import RESAMPLED, RESAMPLES
 from reproduce.engine.nouns import NOT_RUN, Exhibit
 from reproduce.engine.view import COLUMNS
 from reproduce.paper import published
@@ -51,7 +46,6 @@ from reproduce.paper.judge import (
     Reference,
     judge,
     number,
-    spread_test,
 )
 from reproduce.paper.published import LEVEL_OPEN, OTHER_VARIANT
 
@@ -59,7 +53,7 @@ GIVEN, BLANK, ABSENT = "given", "not printed", "not run"
 FEW = 0.25  # share of fits without convergence up to which the others decide
 NOT_OK = "repetitions not ok"  # statistic beside the score
 KEY = ["row", "column", "protocol", "statistic"]
-TESTS = ["as_sd", "as_se", "z", "p", "half_width", "spread_ratio", "spread_p"]
+TESTS = ["z", "p", "half_width"]
 COMPARED = [*KEY, "counted", "rule", "published", "published_spread", "published_se"]
 COMPARED += ["ours", "ours_se", "repetitions", "status", "reference", *TESTS, "verdict", "reason"]
 VERDICTS = ["exhibit", "row", "column", "statistic", "rule", "published", "ours", "reference"]
@@ -102,7 +96,7 @@ def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
         frame = frame[frame["counted"] | frame["rule"].ne("")].assign(exhibit=exhibit.name)
         texts = []
         for line in frame.to_dict("records"):
-            is_mean = line["column"] in exhibit.published_repetitions
+            is_mean = line["column"] in exhibit.averaged
             value, se = number(line["ours"]), number(line["ours_se"])
             texts.append("" if value == "-" else _with_error(value, se, is_mean))
         spreads = zip(frame["published"], frame["published_spread"], strict=True)
@@ -153,11 +147,10 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
     row, column, protocol, statistic = key
     is_procedure = protocol in published.PROCEDURES.values()
     given = published.GIVEN | (set() if is_procedure else published.GIVEN_OURS)
-    of = exhibit.published_repetitions.get(column, 1)
     mine = ours.get(key)
     numbers = {"value": math.nan, "se": math.nan, "repetitions": math.nan, "status": NOT_RUN}
     numbers |= dict(mine or {})
-    test, literal, spreads = Judgement(math.nan, NOTHING), NOTHING, (math.nan, math.nan)
+    test = Judgement(math.nan, NOTHING)
     verdict, reference, notes = ABSENT, Reference(math.nan), list[str]()
     if mine is not None:
         used, status, notes = _converged(ours, key)
@@ -166,24 +159,22 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
         if is_resampled or (not status and key in larger):
             many, _, _ = _converged(larger, resampled if is_resampled else key)
             used = many if many["repetitions"] > used["repetitions"] else used
-        is_mean = column in exhibit.published_repetitions  # else `se` is that of one draw
+        is_mean = column in exhibit.averaged  # else `se` is that of one draw
         sd = float(used["se"]) * (math.sqrt(used["repetitions"]) if is_mean else 1.0)
         reference = Reference(float(used["value"]), sd, float(used["repetitions"]))
-        spread = _spread(printed, of)
-        test = judge(reference, printed["value"], spread, of)
-        literal = judge(reference, printed["value"], spread * math.sqrt(of), of).verdict
-        spreads = spread_test(reference, spread, of)
+        is_own = printed["se"] != printed["spread"]  # its error over its episodes
+        own_error = float(pd.to_numeric(printed["se"] if is_own else ""))
+        test = judge(reference, printed["value"], own_error)
         if is_resampled:
             notes.append(f"by the distribution of a mean of {RESAMPLES} resamples")
-            spreads = _log_spread_test(larger[*resampled[:3], SPREAD], float(printed["se"]))
-        verdict = status or (test.verdict if literal == test.verdict else UNCLEAR)
+        verdict = status or test.verdict
     if printed["value"] == published.MISSING:
         verdict = BLANK
     elif mine is not None and (column, statistic) in given:
-        test, literal, verdict = Judgement(math.nan, NOTHING), NOTHING, GIVEN
+        test, verdict = Judgement(math.nan, NOTHING), GIVEN
     elif exhibit.name in published.OF_THE_REWARD and test.verdict != NOTHING:
         verdict = published.NO_EVIDENCE.get(column, verdict)
-    reasons = [_why(verdict, test, literal, of), *notes, exhibit.reason(row, column, protocol)]
+    reasons = [_why(verdict, test), *notes, exhibit.reason(row, column, protocol)]
     return {
         **dict(zip(KEY, key, strict=True)),
         "published": printed["value"],
@@ -194,29 +185,12 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
         "repetitions": numbers["repetitions"],
         "status": str(numbers["status"]),
         "reference": "" if mine is None else reference.text,
-        "as_sd": test.verdict,
-        "as_se": literal,
         "z": test.z,
         "p": test.p,
         "half_width": test.half_width,
-        "spread_ratio": spreads[0],
-        "spread_p": spreads[1],
         "verdict": verdict,
         "reason": "; ".join(filter(None, reasons)),
     }
-
-
-def _log_spread_test(line: Line, spread: float) -> tuple[float, float]:
-    """(printed over our spread of resamples, two-sided p), its logarithm taken to be normal."""
-    sd = line["se"] * math.sqrt(line["repetitions"])
-    z = (math.log(spread) - line["value"]) / sd
-    return math.exp(z * sd), float(2 * norm.sf(abs(z)))
-
-
-def _spread(printed: Line, of: int) -> float:
-    """The printed standard deviation of a mean; of one number its error over its episodes."""
-    is_own = of > 1 or printed["se"] != printed["spread"]
-    return float(pd.to_numeric(printed["se"] if is_own else ""))
 
 
 def _converged(lines: Lines, key: Key) -> tuple[Line, str, list[str]]:
@@ -239,22 +213,18 @@ def _converged(lines: Lines, key: Key) -> tuple[Line, str, list[str]]:
     return line, status.partition(":")[0], [status]
 
 
-def _why(verdict: str, test: Judgement, literal: str, of: int) -> str:
+def _why(verdict: str, test: Judgement) -> str:
     """What the verdict rests on, in words."""
     fixed = {GIVEN: "an input, not an estimate", BLANK: "the paper prints no number"}
     fixed |= {ABSENT: ABSENT}
     if verdict in fixed or test.verdict == NOTHING:
         return fixed.get(verdict, "")
-    if test.verdict == literal == UNCLEAR:
+    if test.verdict == UNCLEAR:
         return "our mean is too noisy to decide"
     if math.isnan(test.z):
         return "compared digit by digit"
     side = "" if verdict == AGREES else f"ours is {'higher' if test.z > 0 else 'lower'}, "
-    theirs = "one draw" if of == 1 else f"a mean of {of}, if these are independent"
-    against = f"{side}z = {test.z:+.1f} against {theirs}"
-    if verdict in (AGREES, DIFFERS):
-        return against
-    return f"{against}: {test.verdict} with (SE) as a deviation, {literal} as an error"
+    return f"{side}z = {test.z:+.1f} against one draw"
 
 
 def _lines(frame: pd.DataFrame, prefix: str = "") -> dict[Key, Line]:

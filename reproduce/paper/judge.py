@@ -1,11 +1,10 @@
-"""One printed number beside our repetitions: a test, its power, and a test of the spreads."""
+"""One printed number beside our repetitions: a test, and its power."""
 
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import pandas as pd
-from scipy.stats import f as variance_ratio
 from scipy.stats import norm
 from scipy.stats import t as student
 
@@ -14,7 +13,6 @@ from reproduce.paper.published import EPISODES
 CRITICAL = 1.96  # two-sided, at 5 %
 AGREES, IN_PART, DIFFERS, UNCLEAR = "agrees", "agrees in part", "differs", "unclear"
 NOTHING = "-"  # the counterpart is not run
-Variances = list[tuple[float, float]]  # squared errors, each with its degrees of freedom
 
 
 @dataclass(frozen=True)
@@ -58,39 +56,27 @@ class Judgement(NamedTuple):
     half_width: float = math.nan
 
 
-def _errors_of_means(reference: Reference, spread: float, of: int) -> Variances:
-    """Those of our mean and of theirs; a single run of ours is taken to vary as theirs do."""
-    is_measured = reference.sd > 0
-    sd, freedom = (reference.sd, reference.repetitions - 1) if is_measured else (spread, of - 1)
-    return [(spread**2 / of, of - 1), (sd**2 / reference.repetitions, freedom)]
+def judge(reference: Reference, printed: str, own_error: float = math.nan) -> Judgement:
+    """The test of a printed number as one draw; its verdict is "-" where either is missing.
 
-
-def _errors_of_a_draw(reference: Reference, spread: float, of: int) -> Variances:
-    """Those of a draw (or of a mean of `of` draws) and of our mean, and its own if printed."""
-    variances = []
-    if reference.sd > 0:
-        draw = reference.sd**2 * (1 / of + 1 / reference.repetitions)
-        variances.append((draw, reference.repetitions - 1))
-    if spread > 0:
-        variances.append((spread**2, EPISODES - 1))
-    return variances
-
-
-def judge(reference: Reference, printed: str, spread: float = math.nan, of: int = 1) -> Judgement:
-    """The test of a printed number; its verdict is "-" where either number is missing.
+    A mean of several draws varies less than one. So a number that is far from a draw is farther
+    from a mean, and the test says so under each reading of the repetitions behind it.
 
     Args:
         reference: ours.
         printed: theirs, with its digits.
-        spread: its standard deviation over `of` repetitions; for a single one its own error.
-        of: number of repetitions whose mean is printed.
+        own_error: its standard error over EPISODES, where the paper prints a deviation over these.
     """
     theirs = float(pd.to_numeric(printed, errors="coerce"))
     if math.isnan(reference.mean) or math.isnan(theirs):
         return Judgement(math.nan, NOTHING)
     low, high = rounded(printed)
-    errors = _errors_of_means if of > 1 and spread > 0 else _errors_of_a_draw
-    variances = errors(reference, spread, of)
+    variances = []  # squared errors, each with its degrees of freedom
+    if reference.sd > 0:
+        draw = reference.sd**2 * (1 + 1 / reference.repetitions)
+        variances.append((draw, reference.repetitions - 1))
+    if own_error > 0:
+        variances.append((own_error**2, EPISODES - 1))
     if not variances or math.isinf(reference.mean):
         slack = 1e-9 * (high - low)
         is_inside = low - slack <= reference.mean <= high + slack
@@ -109,18 +95,6 @@ def judge(reference: Reference, printed: str, spread: float = math.nan, of: int 
         verdict = UNCLEAR
     width = critical * math.sqrt(variance) / abs(theirs) if theirs else math.inf
     return Judgement(z, verdict, p, width)
-
-
-def spread_test(reference: Reference, spread: float, of: int) -> tuple[float, float]:
-    """(printed over our standard deviation, two-sided p of the F test); NaN where one is missing.
-
-    It reads "(SE)" as a standard deviation over `of` data sets.
-    """
-    if of < 2 or not (reference.sd > 0 and spread > 0 and reference.repetitions > 1):
-        return math.nan, math.nan
-    ratio, freedom = spread / reference.sd, (of - 1, reference.repetitions - 1)
-    below = float(variance_ratio.cdf(ratio**2, *freedom))
-    return ratio, 2 * min(below, 1 - below)
 
 
 def rounded(printed: str) -> tuple[float, float]:

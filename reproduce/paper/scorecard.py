@@ -34,25 +34,25 @@ class Group(NamedTuple):
 
 
 GROUPS = (
-    Group("Reward error, GLADIUS, Table 2", ("table_2",), ("GLADIUS",), FEASIBLE),
     Group("Reward error, GLADIUS, Table 2", ("table_2",), ("GLADIUS",), PROCEDURE),
-    Group("Reward error, GLADIUS, Figure 1", ("figure_1",), ("GLADIUS",), FEASIBLE),
-    Group("Rust and ML-IRL, all tables", ("table_2", *MILEAGE_TABLES), ("Rust", "ML-IRL")),
-    Group("Reward error, other methods", published.OF_THE_REWARD, ("SAmQ", "IQ-learn", "BC")),
-    Group("Imitation, GLADIUS, Table 4", ("table_4",), ("Gladius",), FEASIBLE),
-    Group("GLADIUS, Figure 1, Table 4", ("figure_1", "table_4"), published.GLADIUS, PROCEDURE),
-    Group("Imitation, IQ-learn and BC, Table 4", ("table_4",), ("IQ-learn", "BC")),
-    Group("r and Q by mileage, GLADIUS", MILEAGE_TABLES, ("GLADIUS",), FEASIBLE),
     Group("r and Q by mileage, GLADIUS", MILEAGE_TABLES, ("GLADIUS",), PROCEDURE),
+    Group("GLADIUS, Figure 1, Table 4", ("figure_1", "table_4"), published.GLADIUS, PROCEDURE),
+    Group("Rust and ML-IRL, all tables", ("table_2", *MILEAGE_TABLES), ("Rust", "ML-IRL")),
     Group("True Q and frequencies, by mileage", MILEAGE_TABLES, ("Ground Truth", "Frequency")),
+    Group("Reward error, other methods", published.OF_THE_REWARD, ("SAmQ", "IQ-learn", "BC")),
+    Group("Imitation, IQ-learn and BC, Table 4", ("table_4",), ("IQ-learn", "BC")),
+    Group("Reward error, Table 2", ("table_2",), ("GLADIUS",), FEASIBLE),
+    Group("Reward error, Figure 1", ("figure_1",), ("GLADIUS",), FEASIBLE),
+    Group("r and Q by mileage", MILEAGE_TABLES, ("GLADIUS",), FEASIBLE),
+    Group("Imitation, Table 4", ("table_4",), ("Gladius",), FEASIBLE),
 )
 
 
 def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
     """`compare.verdicts` of exhibits with provenance, `quantity` and `p_holm` over distinct tests.
 
-    p is that of "(SE)" as a standard deviation. A family of tests is a rule's: procedure, or
-    feasible with all other methods. A quantity enters with the smallest p of its numbers.
+    A family of tests is a rule's: procedure, or feasible with all other methods. A quantity enters
+    with the smallest p of its numbers.
     """
     frame = origins.beside(compare.verdicts(exhibits, folder))
     keys = zip(frame["exhibit"], frame["row"], frame["column"], frame["statistic"], strict=True)
@@ -78,15 +78,24 @@ def distinct(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def group_counts(frame: pd.DataFrame) -> list[dict[str, str]]:
-    """The lines of the scorecard: part, rule, quantities, agree, differ, other."""
+    """The lines of the scorecard: part, rule, quantities, exact, agree, differ, other.
+
+    A quantity is exact if each of its printed numbers is recomputed to the last digit. The verdicts
+    are those of the others.
+    """
     lines = []
     for group in GROUPS:
         mine = frame[
             frame["exhibit"].isin(list(group.exhibits)) & frame["column"].isin(group.columns)
         ]
-        words = list(distinct(mine[mine["rule"].eq(group.rule)]).values())
+        mine = mine[mine["rule"].eq(group.rule)]
+        verdicts_of = distinct(mine)
+        is_exact = mine["provenance"].str.startswith("exact").groupby(mine["quantity"]).all()
+        exact = [name for name in verdicts_of if is_exact[name]]
+        words = [word for name, word in verdicts_of.items() if name not in exact]
         other = [word for word in words if word not in (AGREES, DIFFERS)]
-        numbers = {"quantities": len(words), "agree": words.count(AGREES)}
+        numbers = {"quantities": len(verdicts_of), "exact": len(exact)}
+        numbers |= {"agree": words.count(AGREES)}
         numbers |= {"differ": words.count(DIFFERS)}
         line = {"name": group.name, "rule": group.rule, "other": compare.counts(other)}
         lines.append(line | {name: str(number) for name, number in numbers.items()})
@@ -103,15 +112,10 @@ def totals(frame: pd.DataFrame) -> dict[str, float | str]:
         "gladius": by_column[by_column.index.isin([("table_2", "GLADIUS")])],
         "imitation": by_column[by_column.index.get_level_values(0) == "table_4"],
     }
-    has_spread = frame["published"].str.contains("(", regex=False)
-    spreads = frame.loc[has_spread & frame["rule"].ne(PROCEDURE), "spread_p"]
     return {
         "tests": len(tests),
         "below": int((tests["p"] < 1 - LEVEL).sum()),
         "by_chance": round((1 - LEVEL) * len(tests)),
         "by_holm": int((tests["p_holm"] < 1 - LEVEL).sum()),
         **{f"{name}_width": f"{w.min():.0f} to {w.max():.0f} %" for name, w in widths.items()},
-        "spreads": len(spreads),
-        "spreads_tested": int(spreads.notna().sum()),
-        "spreads_agree": int((spreads >= 1 - LEVEL).sum()),
     }
