@@ -33,7 +33,8 @@ def rows() -> pd.DataFrame:
     lines = [
         {"id": id_, "verdict": claims()[id_].verdict, "corrected": claims()[id_].correction}
         | {"counterexample": "first\nsecond" if claims()[id_].text else ""}
-        | {"how": "certificate" if claims()[id_].text else "sampled"}
+        | {"how": "certificate" if claims()[id_].text else "not refuted"}
+        | {"how_corrected": "not refuted" if claims()[id_].corrected else ""}
         for id_ in listed()
     ]
     return pd.DataFrame([same | line for line in lines])
@@ -131,8 +132,8 @@ def test_formulas_become_code_and_codes_words() -> None:
     assert marked("mean of E[V(s') | s, a], a = 1") == "mean of `E[V(s') | s, a]`, `a = 1`"
     assert marked("a Q* (the best) for 'S-bar'") == "a `Q*` (the best) for '`S-bar`'"
     assert marked("zeta's mean (1 + ... + c_1)") == "`zeta`'s mean `(1 + ... + c_1)`"
-    assert evidence("sampled", "200") == "not refuted on 200 random instances"
-    assert "ratio of the two sides was 1.01" in evidence("adversary, tightness 1.01", "40")
+    assert evidence("not refuted", "200") == "not refuted on 200 random instances"
+    assert "ratio of the two sides was 1.01" in evidence("not refuted, tightness 1.01", "40")
     assert evidence("proof: some constants not known to be tight", "1").endswith("to be tight")
 
 
@@ -168,7 +169,7 @@ def test_the_pages_are_made_of_the_ledger_as_it_is_written(tmp_path: Path) -> No
     (tmp_path / pages.FOLDER / "of-yesterday.md").write_text("old")
     ledger.write([decide(claims()[REFUTED], 5)], tmp_path)
     written = {path.name for path in (tmp_path / pages.FOLDER).iterdir()}
-    assert written == {"README.md", "appendix-c.md"}
+    assert written == {"README.md", "appendix-c.md", "not-examined.md"}
     for page in (tmp_path / pages.FOLDER / "appendix-c.md", tmp_path / "ERRATA.md"):
         text = page.read_text("utf-8")
         assert text.count("\n  > ") == claims()[REFUTED].text.strip().count("\n") + 1
