@@ -96,7 +96,7 @@ def row(claim: Claim, decision: Decision) -> dict[str, str]:
         "error": claim.error,
         "how": decision.how,
         "how_corrected": decision.how_corrected,
-        "derivation": f"{proof.joined} Uses: {proof.uses}." if proof else "",
+        "derivation": f"{proof.joined} {proof.uses}" if proof else "",
         "unproved": claim.unproved,
     }
 

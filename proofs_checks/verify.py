@@ -29,7 +29,7 @@ except ModuleNotFoundError as error:
     raise SystemExit(f"{error.name} is missing: pip install 'gladius-checked[verify]'") from None
 
 FOLDER = Path(__file__).with_name("certificates")
-LIST = "b3298466e52d6e6ad186c0b61fb054e3d3687ef6cb73419ef578a63b329685e3"
+LIST = "d3c689b782fa7ab0e966f57058a71967d70558ed82f9c983497d485f5b2b61e3"
 PRECISIONS = (64, 256, 1024)  # bits, tried one after the other
 TOKEN, DEPTH = 500, 50  # characters of a name or number, nested lists
 POWER, BITS, FACTORED = 1_000, 20_000, 100  # exponents, bits of a coefficient, and of log's
@@ -563,8 +563,10 @@ def derive(derivation: Fields, names: Environment) -> None:
 def uses(derivation: Fields) -> list[str]:
     """All that a derivation assumes: what it names, then the signs of its variables."""
     named = {reason[0] for _, _, *reasons in derivation["steps"] for reason in reasons}
-    kinds = {"nonnegative": ">=", "positive": ">"}
-    assumed = [f"{x} {relation} 0" for kind, relation in kinds.items() for x in derivation[kind]]
+    kinds = {"nonnegative": ">= 0", "positive": "> 0"}
+    assumed = [
+        f"{', '.join(derivation[kind])} {sign}" for kind, sign in kinds.items() if derivation[kind]
+    ]
     return [*sorted(name.strip('"') for name in named - {"square"}), *assumed]
 
 

@@ -36,8 +36,9 @@ class Derivation:
 
     @property
     def uses(self) -> str:
-        """All that it assumes, as verify.py lists it."""
-        return "; ".join([*self.assumptions, *self.signs]) or "nothing"
+        """All that it assumes, which verify.py lists too, in one sentence or two."""
+        text = f"Uses: {'; '.join(self.assumptions) or 'nothing that is named'}."
+        return text + f" Signs: {'; '.join(self.signs)}." * bool(self.signs)
 
 
 def forms(name: str, head: str) -> dict[str, str]:
@@ -63,10 +64,9 @@ def derivations() -> dict[str, Derivation]:
 def _read(form: str) -> Derivation:
     ((kind, text),) = re.findall(r'\((joined|step) "([^"]*)"\)', form)
     signs = (
-        f"{name} {relation} 0"
-        for part, relation in (("nonnegative", ">="), ("positive", ">"))
-        for names in re.findall(rf"\({part} ([^()]*)\)", form)
-        for name in names.split()
+        f"{', '.join(names.split())} {relation} 0"
+        for head, relation in (("nonnegative", ">="), ("positive", ">"))
+        for names in re.findall(rf"\({head} ([^()]*)\)", form)
     )
     assumptions = sorted(set(re.findall(r'\("([^"]*)"\s', form)))
     return Derivation(

@@ -317,7 +317,7 @@
     (step (= (+ q c) (+ r (* beta (+ m c d))))
       ("Bellman equation of Q*" 1 (= q (+ r (* beta m))))
       ("c = beta d/(1 - beta)" 1 (= (* (- 1 beta) c) (* beta d)))))
-  (step "E max(Q + eps) = V + d is cor:GumbelMaxasProb. A shift c leaves the softmax. For another
+  (step "E max(Q + eps) = V + d by Corollary GumbelMaxasProb. A shift c leaves the softmax. For another
     lambda divide by it."))
 
 (derivation asmp:anchor.invariance
@@ -351,8 +351,8 @@
     (step (= (* (exp (- n x)) (exp (- (exp (- n x)))) (exp (* -1 (- S (exp n)) (exp (- x)))))
              (* (/ (exp n) S) (* S (exp (- x)) (exp (* -1 S (exp (- x))))))))
     (step (= (+ c (log S)) (- (+ c n) (log (/ (exp n) S))))))
-  (step "So the largest is independent of which it is, and has the density of Gumbel(log S, 1),
-    whose mean is c + log S with Euler's c."))
+  (step "So the largest is independent of which it is. It has the density of Gumbel(log S, 1), whose
+    mean is c + log S with Euler's c."))
 
 ; --- occupancies: D = E_d[Q^pi - f], M that of E[(Q^pi - f)(s', a')], B = E_d[T^pi f - f]
 (derivation lem:telescoping/instead
@@ -433,8 +433,8 @@
   (real x)
   (steps (step (= (((hess (fn (u) (let (v (log (+ 1 (exp (u 0)))))
         (+ v (^ (+ -4 (* -1/2 (log 2)) (/ v 2)) 2)))) (list 0)) 0) 0) -5/8)))
-  (joined "One observation of the first action, the anchor, at a state that stays: the likelihood is
-    V - 0, the residual r + V/2 - 0."))
+  (joined "There is one observation of the first action, the anchor, at a state that stays. The
+    likelihood is V - 0, and the residual r + V/2 - 0."))
 
 (derivation abstract.weaker-than-strong-convexity ; G = |grad f|, d the distance to the minimiser
   (real G d x y) (nonnegative gap) (positive mu)
@@ -554,7 +554,7 @@
                                (* (^ beta 2) (^ (+ y (u 0)) 2)))) (list c)) 0) 0)
              (* 2 (- 1 (* 2 beta))))))
   (step "The mean over all rows, of which N_BE are the anchor's. PL of the profile and in phi are
-    thm:bothPL and lem:zeta_empirical_pl; Yang et al.'s proof is cited."))
+    Theorem bothPL and Lemma zeta_empirical_pl. Yang et al.'s proof is cited."))
 
 (derivation intro.unique-saddle/instead ; m and n: means of x = r + beta V* - Q* and y = V* - zeta*
   (real c m n m2 n2) (nonnegative beta)
@@ -564,7 +564,7 @@
        (+ (- m2 (* (^ beta 2) n2)) (* (- 1 (* 2 beta)) (^ c 2))))
     ("Bellman equation" (* 2 (- beta 1) c) (= m 0))
     ("zeta* is the mean" (* -2 (^ beta 2) c) (= n 0))))
-  (step "At anchor pairs, where m2 and n2 are the mean squares. Uniqueness is thm:algoEQ."))
+  (step "At anchor pairs, where m2 and n2 are the mean squares. Uniqueness is Theorem algoEQ."))
 
 (derivation prop:linConvergence.optimisation-rate/instead
   ; a = g - g*, b = g - f at (theta, phi); a_1, b_1 after both steps, b_0 between them; G = |grad g|^2,
@@ -574,27 +574,28 @@
     (step (>= (+ (* (- 1 (/ (* mu_1 tau) 2)) (+ a (/ b 10)))
                  (* (+ 1 (/ q 10)) N_1) (* (/ q 10) N_2) (/ N_3 10))
               (+ a_1 (/ b_1 10)))
-      ("g is L-smooth, tau_theta <= 1/L" (+ 1 (/ q 10))
+      ("g is smooth" (+ 1 (/ q 10))
         (>= (+ a (* -1/2 tau G) (* 1/2 tau D) N_1) a_1))
-      ("f is l-smooth, tau_theta <= 1/l" (/ q 10)
+      ("f is smooth" (/ q 10)
         (>= (+ b (- a_1 a) (* 3/2 tau X) N_2) b_0))
-      ("f is l-smooth and mu_2-PL in phi, tau_phi <= 1/l" 1/10 (>= (+ (* q b_0) N_3) b_1))
-      ("triangle, squared" (* 3/20 q tau) (>= (+ (* 2 G) (* 2 D)) X))
-      ("quadratic growth in phi" (* tau (+ 1/2 (* 7/20 q))) (>= (* 2 u b) D))
-      ("g is mu_1-PL" (/ tau 2) (>= (/ G 2) (* mu_1 a)))
+      ("f is PL in phi" 1/10 (>= (+ (* q b_0) N_3) b_1))
+      ("triangle" (* 3/20 q tau) (>= (+ (* 2 G) (* 2 D)) X))
+      ("growth in phi" (* tau (+ 1/2 (* 7/20 q))) (>= (* 2 u b) D))
+      ("g is PL" (/ tau 2) (>= (/ G 2) (* mu_1 a)))
       ("mu_1 <= L <= 2 l^2/mu_2" (* 1/10 tau b) (>= u (/ mu_1 2)))
       ("tau_phi = 18 (l/mu_2)^2 tau_theta" (* -1/20 (+ (* 5 G tau) (* 14 b tau u) (* 2 b)))
         (= q (- 1 (* 18 u tau))))
       (square (* 9/10 (^ tau 2) u (+ (* 5 G) (* 14 b u))) (square 1)))
     ; the induction at n = gamma + t, with k = mu_1 c/2 = 1 + e and n = k + m: W = a + b/10
     (step (let (n (+ 1 e m)) (>= (/ nu (+ n 1)) W_1))
-      ("the step before" 1
+      ("one step" 1
         (>= (+ (* (/ m (+ 1 e m)) W) (/ K (^ (+ 1 e m) 2))) W_1))
       ("W <= nu/n" (/ m (+ 1 e m)) (>= (/ nu (+ 1 e m)) W))
       ("nu >= K/(k - 1)" (/ 1 (^ (+ 1 e m) 2)) (>= (* e nu) K))
       (square (/ nu (* (^ (+ 1 e m) 2) (+ 2 e m))) (square 1))))
-  (step "N_1, N_2 and N_3 are the noise's squares, of order tau^2, so that the step before is that of
-    tau = c/n with K/n^2. Expectations are linear."))
+  (step "The constants are L, l and mu_2, and the steps at most 1/L and 1/l. N_1, N_2 and N_3 are the
+    noise's squares, of order tau^2. So one step is the first inequality at tau = c/n, with K/n^2.
+    Expectations are linear."))
 
 (derivation def:ERM.continuous-states/instead ; v = Var(V | s, a), h the leverage, R its row's other squares
   (real r q m1 v h R d M H S) (nonnegative beta)
@@ -638,8 +639,8 @@
              (* (exp x) (+ t (^ s 2)))))
     (step (= (((hess (fn (u) (log (+ S (* S1 (u 0)) (* (+ S2 T2) (/ (^ (u 0) 2) 2))))) (list 0)) 0) 0)
              (+ (/ T2 S) (- (/ S2 S) (^ (/ S1 S) 2))))))
-  (step "s and t are the first two derivatives of Q along any direction, to which V's second
-    derivative is that of the sum's Taylor polynomial; p = w/S."))
+  (step "s and t are the first two derivatives of Q along any direction. V's second derivative is
+    that of the logarithm of the sum's Taylor polynomial, and p = w/S."))
 
 (derivation lem:lipsSmooth.NLL-bound/instead ; S1, S2: means of the slope along a unit direction
   (real H x y S1 S2) (nonnegative B B_2)

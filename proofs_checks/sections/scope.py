@@ -95,17 +95,17 @@ def knowns(draw: st.DrawFn) -> Known:
     return Known(moves, draw(distributions((states, actions))), draw(DISCOUNTS))
 
 
-def _equations(known: Known) -> Array:
+def _equations(given: Known) -> Array:
     """(S, S) by what the known means of r = V + log pi* - beta P V depend on V."""
-    sums = np.diag(known.weights.sum(axis=1))
-    moves = np.einsum("sa,ast->st", known.weights, known.moves)
-    return np.asarray(sums - known.discount * moves)
+    sums = np.diag(given.weights.sum(axis=1))
+    moves = np.einsum("sa,ast->st", given.weights, given.moves)
+    return np.asarray(sums - given.discount * moves)
 
 
 ELIMINATION = "rounding of singular values of a matrix with entries up to 2"
 
 
-def any_mean_identifies(known: Known, sign: int = 1) -> CheckResult:
+def any_mean_identifies(given: Known, sign: int = 1) -> CheckResult:
     """The anchor assumption is sufficient. So is any known mean sum_a k(a | s) r(s, a) with weights
     k >= 0 that add up to one: no singular value of the equations for V is below
     (1 - beta)/sqrt(|S|). An anchor is the case of one action.
@@ -113,9 +113,9 @@ def any_mean_identifies(known: Known, sign: int = 1) -> CheckResult:
     Decided: V + log pi* - beta P V is r, so the means are (I - beta P_k) V plus what is known, and
     |(I - beta P_k) x|_max >= (1 - beta)|x|_max.
     """
-    weights = known.weights * np.where(np.arange(known.weights.shape[1]) % 2, sign, 1)
-    singular = np.linalg.svd(_equations(known._replace(weights=weights)), compute_uv=False)
-    floor = (1 - known.discount) / np.sqrt(len(singular))
+    weights = given.weights * np.where(np.arange(given.weights.shape[1]) % 2, sign, 1)
+    singular = np.linalg.svd(_equations(given._replace(weights=weights)), compute_uv=False)
+    floor = (1 - given.discount) / np.sqrt(len(singular))
     return at_least(singular.min(), floor, 100 * EPS, ELIMINATION)
 
 
@@ -134,7 +134,7 @@ def _even() -> Known:
     broken="weights of both signs that add up to zero",
     rejected={"sign": -1},
 )
-def needs_an_anchor(known: Known) -> CheckResult:
+def needs_an_anchor(given: Known) -> CheckResult:
     """Exact identification of r "necessitates a strong anchor action assumption": with another
     linear restriction on the rewards of each state, r is not identified.
 
@@ -146,9 +146,9 @@ def needs_an_anchor(known: Known) -> CheckResult:
     Decided: the rank of the equations for V. Some restriction is needed, and the anchor is one of
     many.
     """
-    several = (known.weights > 0).sum(axis=1).max() > 1
+    several = (given.weights > 0).sum(axis=1).max() > 1
     assumed(several, "the restriction is not an anchor's")
-    unknown = len(known.moves[0]) - np.linalg.matrix_rank(_equations(known))
+    unknown = len(given.moves[0]) - np.linalg.matrix_rank(_equations(given))
     return at_least(unknown, 1.0, 0, "a number of dimensions")
 
 
@@ -228,20 +228,20 @@ def bends(draw: st.DrawFn) -> Bend:
     return Bend(table, draw(MILD), draw(VALUES), draw(DISCOUNTS))
 
 
-def _second(bend: Bend) -> tuple[Array, float, float, float, float]:
+def _second(point: Bend) -> tuple[Array, float, float, float, float]:
     """The Hessian (2, 2) of f-hat_N in (theta, zeta), and B, B_2, |Psi|, |V - zeta|."""
-    p = softmax(bend.table[0], axis=1)
-    v = logsumexp(bend.table[0], axis=1)
-    slope, mean = (p * bend.table[1]).sum(1), (p * bend.table[2]).sum(1)
-    curve = mean + (p * (bend.table[1] - slope[:, None]) ** 2).sum(1)
-    q, dq, d2q = bend.table[:, 0, 0]
-    beta, off = bend.discount, v[1] - bend.zeta
-    error = bend.reward + beta * v[1] - q
+    p = softmax(point.table[0], axis=1)
+    v = logsumexp(point.table[0], axis=1)
+    slope, mean = (p * point.table[1]).sum(1), (p * point.table[2]).sum(1)
+    curve = mean + (p * (point.table[1] - slope[:, None]) ** 2).sum(1)
+    q, dq, d2q = point.table[:, 0, 0]
+    beta, off = point.discount, v[1] - point.zeta
+    error = point.reward + beta * v[1] - q
     td = 2 * (beta * slope[1] - dq) ** 2 + 2 * error * (beta * curve[1] - d2q)
     theta = curve[0] - d2q + td - 2 * beta**2 * (slope[1] ** 2 + off * curve[1])
     mixed = 2 * beta**2 * slope[1]
     hessian = np.array([[theta, mixed], [mixed, -2 * beta**2]])
-    b, b2 = (float(np.abs(bend.table[i]).max()) for i in (1, 2))
+    b, b2 = (float(np.abs(point.table[i]).max()) for i in (1, 2))
     return hessian, b, b2, abs(float(error)), abs(float(off))
 
 
@@ -252,7 +252,7 @@ def _block(beta: float, b: float, b2: float, m: float) -> float:
 TERMS = "rounding of a sum of ten terms, each at most the bound"
 
 
-def joint_bound(bend: Bend, corrections: float = 1.0) -> CheckResult:
+def joint_bound(point: Bend, corrections: float = 1.0) -> CheckResult:
     """The Hessian of f-hat_N in (theta, phi) is at most L_theta + 2 beta^2 (B^2 + Z (B_2 + B^2)) +
     2 beta^2 (B + 1). Here L_theta is the corrected one of Lemma lipsSmooth, |V_Q - zeta| <= Z, and
     zeta is a parameter itself. Lemma lipsSmooth bounds the profile, where zeta is the mean of V_Q.
@@ -260,8 +260,8 @@ def joint_bound(bend: Bend, corrections: float = 1.0) -> CheckResult:
     Decided: block by block. The correction term -beta^2 (V - zeta)^2 adds its own second
     derivatives, and the mixed block has 2 beta^2 grad V. Measured along one parameter.
     """
-    hessian, b, b2, m, z = _second(bend)
-    beta = bend.discount
+    hessian, b, b2, m, z = _second(point)
+    beta = point.discount
     extra = 2 * beta**2 * (b**2 + z * (b2 + b**2)) + 2 * beta**2 * (b + 1)
     bound = _block(beta, b, b2, m) + corrections * extra
     return at_most(np.linalg.norm(hessian, 2), bound, 1e-12 * (1 + bound), TERMS)
@@ -286,7 +286,7 @@ def _far_zeta(zeta: float = 100.0) -> Bend:
     inferred='Theorem linConvergence calls L "the smoothness constant of the empirical objective"; '
     "the appendix bounds the profile's blocks alone",
 )
-def blocks_are_enough(bend: Bend) -> CheckResult:
+def blocks_are_enough(point: Bend) -> CheckResult:
     """The constants of Lemma lipsSmooth bound the Hessian of f-hat_N in (theta, phi) jointly, for
     all zeta in the ball: it is at most L_theta + L_zeta.
 
@@ -299,8 +299,8 @@ def blocks_are_enough(bend: Bend) -> CheckResult:
     Decided: by the second derivatives at one observation. The ball of zeta is compact, so that some
     joint constant exists, and the theorem may mean it. Only its size is open.
     """
-    hessian, b, b2, m, _ = _second(bend)
-    bound = _block(bend.discount, b, b2, m) + 2 * bend.discount**2
+    hessian, b, b2, m, _ = _second(point)
+    bound = _block(point.discount, b, b2, m) + 2 * point.discount**2
     return at_most(np.linalg.norm(hessian, 2), bound, 1e-12 * (1 + bound), TERMS)
 
 
@@ -367,7 +367,7 @@ def bowls(draw: st.DrawFn) -> Bowl:
     rejected_at=lambda: Bowl(np.zeros((1, 1)), np.ones(1)),
 )
 def strong_convexity_gives_pl(bowl: Bowl, times: int = 1) -> CheckResult:
-    """The PL condition is weaker than strong convexity: a mu-strongly convex f is mu-PL, and y^2 on
+    """The PL condition is weaker than strong convexity. A mu-strongly convex f is mu-PL, and y^2 on
     the plane is PL and not strongly convex.
 
     Where: Abstract and Section 9.
@@ -450,9 +450,9 @@ def realizable_at_evaluations(seen: Seen) -> CheckResult:
 
 # --- why oracles do not win
 def oracle_is_more_accurate(trajectories: int, oracle: str = "known_p_both") -> CheckResult:
-    """Under the same imbalance the least expected MAPE of a regular estimator that knows P and the
-    linear form is less than half of that of one that knows neither. So the imbalance makes no
-    efficient oracle less accurate than an efficient estimator without its knowledge.
+    """The least expected MAPE of a regular estimator that knows P and the linear form is small. It
+    is less than half of that of one that knows neither, under the same imbalance. So the imbalance
+    makes no efficient oracle less accurate than an efficient estimator without its knowledge.
 
     Decided: the same efficiency bounds as for Table 2 (text.below-the-bound), to first order, with
     the paper's design and d*. They scale alike in N. The printed numbers are single columns.
@@ -476,8 +476,8 @@ def oracle_is_more_accurate(trajectories: int, oracle: str = "known_p_both") -> 
     "efficient estimators is our question",
 )
 def imbalance_hurts_oracles(trajectories: int) -> CheckResult:
-    """Where a few states are visited much more often than others, an efficient estimator that knows
-    P and the linear form of r is less accurate than one that knows neither.
+    """Let a few states be visited much more often than others. Then an efficient estimator that
+    knows P and the linear form of r is less accurate than one that knows neither.
 
     Where: Section 7.3, "why do the Oracle baselines ... not beat our approach? The main reason for
     this is the imbalance of state-action distribution".
