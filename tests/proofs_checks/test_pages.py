@@ -14,7 +14,7 @@ from matplotlib.mathtext import MathTextParser
 
 from gladius.validate import InputError
 from proofs_checks import graph, ledger, numbering, pages
-from proofs_checks.claims import CheckResult, claims, errors, listed
+from proofs_checks.claims import OURS, CheckResult, claims, errors, listed
 from proofs_checks.decide import decide
 from proofs_checks.numbering import SOURCE_SHA256, TITLE, records, statement_of
 from proofs_checks.wording import evidence, marked
@@ -75,6 +75,24 @@ def test_the_errata_number_every_error_once_and_the_five_come_first(texts: dict[
     assert text.index("\n### E7. Assumption 5") < text.index("\n### E25.") < text.index("## Minor")
     assert errors()["exp.jacobian-condition"]["severity"] == "theorem"
     assert all(row["step"] for row in errors().values() if row["severity"] != "cosmetic")
+
+
+def test_every_erratum_has_a_reading_and_says_how_far_it_is_proved(texts: dict[str, str]) -> None:
+    for id_, number in pages.numbers().items():
+        text = texts["ERRATA.md"].partition(f'<a id="{number}"></a>')[2].partition("<sub>")[0]
+        assert "As it may have been meant:" in text, id_
+        assert bool(re.search("not proved", text, re.IGNORECASE)) == bool(claims()[id_].corrected)
+    readings = [row["reading"] for row in errors().values() if not row["reading"]]
+    assert len(readings) == 1  # of E22, which has no other reading
+
+
+def test_evidence_is_counted_once_for_each_claim(rows: pd.DataFrame, texts: dict[str, str]) -> None:
+    numbers = re.findall(r"\n\| [a-z +]+ \| .*?((?: \| \d+){4}) \|", texts["claims/README.md"])
+    columns = [[int(cell) for cell in cells.split("|")[1:]] for cells in numbers]
+    ours = sum(rows["id"].str.startswith(OURS))
+    wrong = sum(bool(claim.corrected) for claim in claims().values())
+    totals = [wrong, len(rows) - ours - wrong, wrong, ours]
+    assert [sum(column) for column in zip(*columns, strict=True)] == totals
 
 
 def test_a_claim_stands_under_the_number_of_its_statement(texts: dict[str, str]) -> None:
