@@ -25,12 +25,13 @@ from hypothesis import HealthCheck, Phase, given, settings, target
 from joblib.externals.loky import as_completed, get_reusable_executor
 
 from proofs_checks.certificates import derivations, forms, kinds
-from proofs_checks.claims import CheckResult, Claim, Verdict, find
+from proofs_checks.claims import OURS, CheckResult, Claim, Verdict, find
 from proofs_checks.digests import Definitions, sha256
 
 CI, DEEP = 200, 5000  # instances of a claim
 TIGHT = 1.1  # slack up to which a constant is called tight
 NOT_TIGHT = "not known to be tight"
+SEARCHED = ("not refuted", "proof by hand")  # evidence whose tightness is that of a search
 LIBRARIES = ("numpy", "scipy", "hypothesis", "torch", "cvxpy", "mpmath")
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / ".cells" / "claims"
@@ -58,7 +59,7 @@ class Decision:
     result: CheckResult  # at the counterexample where there is one, else at the tightest instance
     slack: float  # the smallest over all instances; NaN where it has no meaning
     problem: str  # empty, or what went wrong, with the instance
-    how: str  # the evidence of the verdict, such as "certificate", "proof" or "sampled"
+    how: str  # the evidence of the verdict, such as "certificate", "proof" or "not refuted"
     how_corrected: str  # that of the statement to write instead; empty where there is none
     seconds: float  # time taken
 
@@ -103,11 +104,11 @@ def decide(claim: Claim, examples: int = CI) -> Decision:
     if failure:
         verdict = "fails"
         problems.append(failure)
-    survived = "adversary" if is_searched else "sampled"
+    survived = "proof by hand" if claim.id.startswith(OURS) else "not refuted"
     if number < examples:
-        survived = "every case"
+        survived = "enumeration"
     if claim.id in derivations():
-        survived = "proof"
+        survived = derivations()[claim.id].kind
     evidence = [qualified(survived, claim, survey)]
     if refutation:
         evidence.insert(0, kinds().get(claim.id, "counterexample"))
@@ -127,11 +128,12 @@ def decide(claim: Claim, examples: int = CI) -> Decision:
 
 def qualified(how: str, claim: Claim, survey: Survey) -> str:
     """The evidence with the tightness found, and whether the constants are known to be tight."""
-    if how == "adversary" and not math.isnan(survey.slack):
+    is_searched = how in SEARCHED and not math.isnan(survey.slack)
+    if is_searched:
         how = f"{how}, tightness {survey.slack:.3g}"
     if claim.unproved:
         return f"{how}: some constants {NOT_TIGHT}"
-    is_loose = survey.slack > TIGHT and how.startswith("adversary")
+    is_loose = survey.slack > TIGHT and is_searched
     return f"{how}: {NOT_TIGHT}" if is_loose else how
 
 

@@ -79,7 +79,6 @@ def row(claim: Claim, decision: Decision) -> dict[str, str]:
     instances of an inequality (1 is attained), empty where that means nothing.
     """
     result, proof = decision.result, derivations().get(claim.id)
-    uses = f"Uses: {'; '.join(proof.assumptions) or 'nothing'}." if proof else ""
     path = f"{claim.printed.__module__.replace('.', '/')}.py"
     return {
         "id": claim.id,
@@ -97,7 +96,7 @@ def row(claim: Claim, decision: Decision) -> dict[str, str]:
         "error": claim.error,
         "how": decision.how,
         "how_corrected": decision.how_corrected,
-        "derivation": f"{proof.joined} {uses}" if proof else "",
+        "derivation": f"{proof.joined} {proof.uses}" if proof else "",
         "unproved": claim.unproved,
     }
 

@@ -15,9 +15,9 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from proofs_checks import graph
-from proofs_checks.claims import VERDICTS, Claim, errors, find, paragraphs
+from proofs_checks.claims import OURS, UNREFUTED, VERDICTS, Claim, errors, find, paragraphs
 from proofs_checks.numbering import PAPER, records, statement_of, statements
-from proofs_checks.wording import counts, evidence, marked, words
+from proofs_checks.wording import counts, evidence, kind, marked, words
 
 FOLDER = "claims"  # of the pages, within that of the ledger
 ERRATA = "ERRATA.md"
@@ -84,6 +84,7 @@ def templates(file: str) -> Environment:
     made.filters |= {"text": partial(text, file=file), "link": partial(link, file=file)}
     made.filters["number"] = numbers().__getitem__
     made.globals |= {"evidence": evidence, "rendered": partial(rendered, file=file)}
+    made.filters["proved"] = lambda how: words("proved").get(kind(how, "proved"), "")
     made.globals["words"] = {row["table"]: words(row["table"]) for row in records("words")}
     return made
 
@@ -104,6 +105,9 @@ def pages(ledger: pd.DataFrame) -> dict[str, str]:
         for record in ledger.to_dict("records")
     }
     texts = {f"{FOLDER}/{INDEX}": index(rows), ERRATA: errata(rows)}
+    texts[f"{FOLDER}/not-examined.md"] = rendered(
+        "not-examined.md", {"rows": records("not_examined")}, f"../{ERRATA}"
+    )
     for key, section in sections().items():
         ids = [id_ for id_ in rows if section_of(id_) == key]
         if ids:
@@ -163,8 +167,26 @@ def errata(rows: Rows) -> str:
         heading: [described(find(id_), rows[id_]) for id_ in ids if id_ in wrong]
         for heading, ids in chapters().items()
     }
-    facts = {name: records(name) for name in ("important", "corrections")}
+    facts: dict[str, Any] = {name: records(name) for name in ("important", "corrections")}
+    facts["causes"] = {
+        severity: [row["error"] for row in errors().values() if row["severity"] == severity]
+        for severity in words("reach")
+    }
+    facts["evidence_for"] = {
+        name: numbers[2] for name, numbers in by_evidence(rows).items() if numbers[2]
+    }
     return rendered("errata.md", {"chapters": inside, **facts})
+
+
+def by_evidence(rows: Rows) -> dict[str, list[int]]:
+    """Kind of evidence to numbers: claims refuted as printed or that hold, corrections, ours."""
+    chain = {id_: row["how"] for id_, row in rows.items() if id_.startswith(OURS)}
+    paper = {id_: row for id_, row in rows.items() if id_ not in chain}
+    refuted = [row["how"] for row in paper.values() if row["how_corrected"]]
+    holding = [row["how"] for row in paper.values() if not row["how_corrected"]]
+    instead = [row["how_corrected"] for row in paper.values() if row["how_corrected"]]
+    counted = [Counter(map(kind, hows)) for hows in (refuted, holding, instead, chain.values())]
+    return {name: [count[name] for count in counted] for name in words("evidence")}
 
 
 def index(rows: Rows) -> str:
@@ -182,9 +204,27 @@ def index(rows: Rows) -> str:
         "goals": [_name(label, rows) for label in graph.GOALS],
         "constants": [_name(label, rows) for label in graph.uncited()],
         "reach": list(reach(rows)),
+        "by_evidence": by_evidence(rows),
+        "nodes": states(rows),
+        "edges": records("uses"),
+        "unexamined": [row for row in records("not_examined") if row["reaches"]],
         "items": [described(find(id_), row, file) for id_, row in rows.items()],
     }
     return rendered("index.md", facts, file)
+
+
+def states(rows: Rows) -> dict[str, tuple[str, str]]:
+    """Label to name and state of proof: the weakest of the printed claims about the statement."""
+    order = ["", *words("state")]  # the weakest last
+    found = {statement.label: (statement.name, "") for statement in statements() if statement.label}
+    for id_, row in rows.items():
+        statement = statement_of(id_)
+        if statement and statement.label and not find(id_).inferred:
+            state = kind(row["how"]) if row["verdict"] in UNREFUTED else row["verdict"]
+            state = state if state in order else "holds-if"
+            name, worst = found[statement.label]
+            found[statement.label] = name, max(state, worst, key=order.index)
+    return found
 
 
 def _name(label: str, rows: Rows) -> str:

@@ -3,8 +3,9 @@
 `python proofs_checks/verify.py` needs the standard library and python-flint, nothing of this
 project. A certificate gives an instance whose types and assumptions are proved, on which `printed`
 is disproved and `corrected` is proved, and a harmless instance on which `printed` is proved. A
-derivation writes each goal as a sum of multiples of its assumptions, none of them idle. Whatever is
-not decided is rejected, and so is what needs too much work. certificates/README.md says why.
+derivation writes each goal as a sum of multiples of its assumptions, none of them idle or the goal,
+and all that it assumes is listed. Whatever is not decided is rejected, and so is what needs too
+much work. certificates/README.md says why.
 
 A number is a polynomial with rational coefficients in atoms: exp and log of numbers, powers of
 numbers, and variables. Equal is what is the same polynomial once denominators are cleared. Order is
@@ -28,7 +29,7 @@ except ModuleNotFoundError as error:
     raise SystemExit(f"{error.name} is missing: pip install 'gladius-checked[verify]'") from None
 
 FOLDER = Path(__file__).with_name("certificates")
-LIST = "94d36e0a6462c0da93e7e3e56d28d67540fe020cd23f4140da6b189ad965390f"
+LIST = "d3c689b782fa7ab0e966f57058a71967d70558ed82f9c983497d485f5b2b61e3"
 PRECISIONS = (64, 256, 1024)  # bits, tried one after the other
 TOKEN, DEPTH = 500, 50  # characters of a name or number, nested lists
 POWER, BITS, FACTORED = 1_000, 20_000, 100  # exponents, bits of a coefficient, and of log's
@@ -439,9 +440,9 @@ Fields = dict[str, list[Any]]  # (name content ...) by name
 FIELDS = {
     "claim": {"data", "some", "given", "assume", "printed", "corrected", "step"},
     "certificate": {"instance", "harmless"},
-    "derivation": {"real", "nonnegative", "positive", "steps", "joined"},
+    "derivation": {"real", "nonnegative", "positive", "steps", "joined", "step"},
 }
-OPTIONAL = {"data", "some", "assume", "step", "real", "nonnegative", "positive"}
+OPTIONAL = {"data", "some", "assume", "joined", "step", "real", "nonnegative", "positive"}
 
 
 def spelled(form: Any) -> str:
@@ -523,20 +524,33 @@ def verify(claim: Fields, certificate: Fields, names: Environment) -> None:
         raise RejectedError("a statement says nothing on the instances")
 
 
+def is_multiple(p: Number, q: Number) -> bool:
+    """Whether p is q times a number that is not zero."""
+    ratios = [p.terms[monomial] / c for monomial, c in q.terms.items() if monomial in p.terms]
+    return bool(ratios) and signs(p - q * number(ratios[0])) == {0}
+
+
 def derive(derivation: Fields, names: Environment) -> None:
     """Refuse a goal that does not follow, and an assumption that is idle, false or the goal."""
     names = dict(names)
     for kind in ("real", "nonnegative", "positive"):
         distinct(derivation[kind], RESERVED.union(names))
         names |= {name: variable(kind) for name in derivation[kind]}
+    if bool(derivation["joined"]) == bool(derivation["step"]):
+        raise RejectedError("either `joined` says how the symbols are read, or a `step` is written")
     for _, goal, *reasons in derivation["steps"]:
         ((head, first, second),) = evaluate(goal, names)
         gap = first - second
+        signed = (name for kind in ("nonnegative", "positive") for name in derivation[kind])
+        if any(is_multiple(gap, names[name]) for name in signed):
+            raise RejectedError(f"an assumed sign is the goal: {spelled(goal)}")
         for name, multiplier, assumption in reasons:
             ((relation, high, low),) = fact = evaluate(assumption, names)
             factor = evaluate(multiplier, names)
             term = factor * (high - low)
-            is_goal = factor.constant and signs(first - second - term) == {0}
+            is_goal = is_multiple(high - low, first - second) or (
+                0 not in signs(factor) and signs(first - second - term) == {0}
+            )
             is_fair = name[0] == '"' and truth(fact) is not False and not is_goal
             is_usable = relation == "=" or (relation == head == ">=" and signs(factor) <= {0, 1})
             if not (is_usable and (is_fair or assumption[0] == "square")) or signs(term) == {0}:
@@ -544,6 +558,16 @@ def derive(derivation: Fields, names: Environment) -> None:
             gap -= term
         if head not in ("=", ">=") or signs(gap) != {0}:
             raise RejectedError(f"not the sum of its terms: {spelled(goal)}")
+
+
+def uses(derivation: Fields) -> list[str]:
+    """All that a derivation assumes: what it names, then the signs of its variables."""
+    named = {reason[0] for _, _, *reasons in derivation["steps"] for reason in reasons}
+    kinds = {"nonnegative": ">= 0", "positive": "> 0"}
+    assumed = [
+        f"{', '.join(derivation[kind])} {sign}" for kind, sign in kinds.items() if derivation[kind]
+    ]
+    return [*sorted(name.strip('"') for name in named - {"square"}), *assumed]
 
 
 # --- all of them
@@ -581,11 +605,14 @@ def main() -> int:
     try:
         texts = {path.stem: path.read_bytes().decode("ascii") for path in FOLDER.glob("*.lisp")}
         problems = certify(texts)
+        derived = entries("derivation", texts["derivations"], texts["prelude"])
     except (OSError, *FAULTS) as error:
         print(f"rejected: {repr(error)[:200]}")
         return 1
+    assumed = {id_: "; ".join(uses(fields)) for id_, (_, fields) in derived.items()}
     for id_, problem in problems.items():
-        print(f"{id_}: {problem or 'certified'}")
+        listing = f". Uses: {assumed[id_] or 'nothing'}" if id_ in assumed else ""
+        print(f"{id_}: {problem or 'certified' + listing}")
     certified = [id_ for id_, problem in problems.items() if not problem]
     print(f"{len(certified)} of {len(problems)} certified")
     return int(len(certified) < len(problems))

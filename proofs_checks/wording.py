@@ -47,11 +47,16 @@ def counts(by_id: Mapping[str, str]) -> str:
     return ". ".join(texts)
 
 
+def kind(how: str, table: str = "evidence") -> str:
+    """The kind of evidence in a code of the ledger, such as "not refuted, tightness 1.01"."""
+    return next((name for name in words(table) if how.startswith(name)), "")
+
+
 def evidence(how: str, instances: str) -> str:
-    """A code of the ledger, such as "adversary, tightness 1.01", in words."""
-    texts = (text for code, text in words("evidence").items() if how.startswith(code))
-    text = next(texts).format(instances)
+    """A code of the ledger in words."""
+    text = words("evidence")[kind(how)].format(instances)
     for ratio in re.findall(r"tightness ([\d.e+]+)", how):
+        text += ", nor by a search for the tightest one"
         text += f". The smallest ratio of the two sides was {ratio}"
     what = ("The bound is", "Some constants are")["some constants" in how]
     return text + f". {what} {NOT_TIGHT}" * (NOT_TIGHT in how)

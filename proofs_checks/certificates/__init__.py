@@ -1,16 +1,21 @@
 """Certificates and derivations of claims: data that `proofs_checks/verify.py` verifies by itself.
 
 prelude.lisp defines the paper's objects. statements.lisp says what is printed and what to write
-instead, and certificates.lisp gives the instances. derivations.lisp derives claims that hold.
-claims.lisp lists all of them with the digests of their statements.
+instead, and certificates.lisp gives the instances. derivations.lisp derives claims that hold, and
+what to write instead of others, under their id with `/instead`. claims.lisp lists all of them with
+the digests of their statements.
 """
 
 import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 FOLDER = Path(__file__).parent
+
+
+INSTEAD = "/instead"  # ends the id of a derivation of what to write instead
 
 
 @dataclass(frozen=True)
@@ -18,18 +23,29 @@ class Derivation:
     """What the ledger says of a derivation.
 
     Attributes:
-        joined: what joins its steps, in a sentence.
+        kind: `proof`, or `derivation + step` where words join its steps to the statement.
+        joined: these words, or how its symbols are read.
         assumptions: the names of those that it uses; it fails without any one of them.
+        signs: of its variables, which it assumes too.
     """
 
+    kind: Literal["proof", "derivation + step"]
     joined: str
     assumptions: tuple[str, ...]
+    signs: tuple[str, ...]
+
+    @property
+    def uses(self) -> str:
+        """All that it assumes, which verify.py lists too, in one sentence or two."""
+        text = f"Uses: {'; '.join(self.assumptions) or 'nothing that is named'}."
+        return text + f" Signs: {'; '.join(self.signs)}." * bool(self.signs)
 
 
 def forms(name: str, head: str) -> dict[str, str]:
     """Id to text of the forms of a file."""
     text = (FOLDER / f"{name}.lisp").read_text(encoding="utf-8")
-    return {form.split()[0]: form for form in re.split(rf"(?m)^\({head} ", text)[1:]}
+    found = re.split(rf"(?m)^\({head} ", text)[1:]
+    return {form.split()[0].removesuffix(INSTEAD): form for form in found}
 
 
 @cache
@@ -41,11 +57,21 @@ def kinds() -> dict[str, str]:
 
 @cache
 def derivations() -> dict[str, Derivation]:
-    """Claims that are derived, by id."""
-    return {
-        id_: Derivation(
-            " ".join(re.findall(r'\(joined "([^"]*)"\)', form)[0].split()),
-            tuple(sorted(set(re.findall(r'\("([^"]*)" ', form)))),
-        )
-        for id_, form in forms("derivations", "derivation").items()
-    }
+    """By claim: the derivation of what holds, which is what to write instead if it is refuted."""
+    return {id_: _read(form) for id_, form in forms("derivations", "derivation").items()}
+
+
+def _read(form: str) -> Derivation:
+    ((kind, text),) = re.findall(r'\((joined|step) "([^"]*)"\)', form)
+    signs = (
+        f"{', '.join(names.split())} {relation} 0"
+        for head, relation in (("nonnegative", ">="), ("positive", ">"))
+        for names in re.findall(rf"\({head} ([^()]*)\)", form)
+    )
+    assumptions = sorted(set(re.findall(r'\("([^"]*)"\s', form)))
+    return Derivation(
+        "proof" if kind == "joined" else "derivation + step",
+        " ".join(text.split()),
+        tuple(assumptions),
+        tuple(signs),
+    )

@@ -14,7 +14,7 @@ from matplotlib.mathtext import MathTextParser
 
 from gladius.validate import InputError
 from proofs_checks import graph, ledger, numbering, pages
-from proofs_checks.claims import CheckResult, claims, errors, listed
+from proofs_checks.claims import OURS, CheckResult, claims, errors, listed
 from proofs_checks.decide import decide
 from proofs_checks.numbering import SOURCE_SHA256, TITLE, records, statement_of
 from proofs_checks.wording import evidence, marked
@@ -33,7 +33,8 @@ def rows() -> pd.DataFrame:
     lines = [
         {"id": id_, "verdict": claims()[id_].verdict, "corrected": claims()[id_].correction}
         | {"counterexample": "first\nsecond" if claims()[id_].text else ""}
-        | {"how": "certificate" if claims()[id_].text else "sampled"}
+        | {"how": "certificate" if claims()[id_].text else "not refuted"}
+        | {"how_corrected": "not refuted" if claims()[id_].corrected else ""}
         for id_ in listed()
     ]
     return pd.DataFrame([same | line for line in lines])
@@ -74,6 +75,24 @@ def test_the_errata_number_every_error_once_and_the_five_come_first(texts: dict[
     assert text.index("\n### E7. Assumption 5") < text.index("\n### E25.") < text.index("## Minor")
     assert errors()["exp.jacobian-condition"]["severity"] == "theorem"
     assert all(row["step"] for row in errors().values() if row["severity"] != "cosmetic")
+
+
+def test_every_erratum_has_a_reading_and_says_how_far_it_is_proved(texts: dict[str, str]) -> None:
+    for id_, number in pages.numbers().items():
+        text = texts["ERRATA.md"].partition(f'<a id="{number}"></a>')[2].partition("<sub>")[0]
+        assert "As it may have been meant:" in text, id_
+        assert bool(re.search("not proved", text, re.IGNORECASE)) == bool(claims()[id_].corrected)
+    readings = [row["reading"] for row in errors().values() if not row["reading"]]
+    assert len(readings) == 1  # of E22, which has no other reading
+
+
+def test_evidence_is_counted_once_for_each_claim(rows: pd.DataFrame, texts: dict[str, str]) -> None:
+    numbers = re.findall(r"\n\| [a-z +]+ \| .*?((?: \| \d+){4}) \|", texts["claims/README.md"])
+    columns = [[int(cell) for cell in cells.split("|")[1:]] for cells in numbers]
+    ours = sum(rows["id"].str.startswith(OURS))
+    wrong = sum(bool(claim.corrected) for claim in claims().values())
+    totals = [wrong, len(rows) - ours - wrong, wrong, ours]
+    assert [sum(column) for column in zip(*columns, strict=True)] == totals
 
 
 def test_a_claim_stands_under_the_number_of_its_statement(texts: dict[str, str]) -> None:
@@ -131,8 +150,8 @@ def test_formulas_become_code_and_codes_words() -> None:
     assert marked("mean of E[V(s') | s, a], a = 1") == "mean of `E[V(s') | s, a]`, `a = 1`"
     assert marked("a Q* (the best) for 'S-bar'") == "a `Q*` (the best) for '`S-bar`'"
     assert marked("zeta's mean (1 + ... + c_1)") == "`zeta`'s mean `(1 + ... + c_1)`"
-    assert evidence("sampled", "200") == "not refuted on 200 random instances"
-    assert "ratio of the two sides was 1.01" in evidence("adversary, tightness 1.01", "40")
+    assert evidence("not refuted", "200") == "not refuted on 200 random instances"
+    assert "ratio of the two sides was 1.01" in evidence("not refuted, tightness 1.01", "40")
     assert evidence("proof: some constants not known to be tight", "1").endswith("to be tight")
 
 
@@ -168,7 +187,7 @@ def test_the_pages_are_made_of_the_ledger_as_it_is_written(tmp_path: Path) -> No
     (tmp_path / pages.FOLDER / "of-yesterday.md").write_text("old")
     ledger.write([decide(claims()[REFUTED], 5)], tmp_path)
     written = {path.name for path in (tmp_path / pages.FOLDER).iterdir()}
-    assert written == {"README.md", "appendix-c.md"}
+    assert written == {"README.md", "appendix-c.md", "not-examined.md"}
     for page in (tmp_path / pages.FOLDER / "appendix-c.md", tmp_path / "ERRATA.md"):
         text = page.read_text("utf-8")
         assert text.count("\n  > ") == claims()[REFUTED].text.strip().count("\n") + 1

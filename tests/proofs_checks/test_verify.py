@@ -346,6 +346,9 @@ def test_a_false_claim_is_not_certified(name: str) -> None:
 COFACTOR = "(exp (- (log (+ c 1)) (log (* (exp (log (+ c 1))) (+ (^ c 2) (- c) 1)))))"
 
 
+HALF = '("half" 1 (>= (/ x 2) (/ n 2)))'
+
+
 def derived(text: str) -> None:
     """Of one step, with the variables x (real), n (not negative) and c (positive)."""
     form = (
@@ -384,12 +387,32 @@ def test_a_step_that_follows_is_accepted(step: str) -> None:
         ('(>= x n) ("the goal" 1 (>= x n))', "no use"),
         ('(>= x n) ("the goal" 1/2 (>= (* 2 x) (* 2 n)))', "no use"),
         ('(= x n) ("the goal" -1 (= n x))', "no use"),
+        # the goal times a positive number, in two halves, and as the sign of a variable
+        ('(>= x n) ("the goal" (/ 1 c) (>= (* c x) (* c n)))', "no use"),
+        (f"(>= x n) {HALF} {HALF}", "no use"),
+        ("(>= (* 3 n) 0) (square (* 3 n) (square 1))", "an assumed sign is the goal"),
         (f"(>= 0 {COFACTOR}) (square (- {COFACTOR}) (square 1))", "log is not proved"),
     ],
 )
 def test_a_step_that_proves_nothing_is_rejected(step: str, why: str) -> None:
     with pytest.raises(RejectedError, match=why):
         derived(step)
+
+
+SPOKEN = "(derivation toy (real x) (nonnegative n) (positive c) {} (steps (step {})))"
+
+
+def test_all_that_is_assumed_is_listed() -> None:
+    step = '(>= (* n c) n) ("c is large" n (>= c 1))'
+    _, contents = verify.entries("derivation", SPOKEN.format('(joined "so")', step), TYPES)["toy"]
+    assert verify.uses(contents) == ["c is large", "n >= 0", "c > 0"]
+
+
+@pytest.mark.parametrize("spoken", ["", '(joined "so") (step "and so")'])
+def test_a_derivation_says_whether_words_join_its_steps(spoken: str) -> None:
+    _, contents = verify.entries("derivation", SPOKEN.format(spoken, "(= x x)"), TYPES)["toy"]
+    with pytest.raises(RejectedError, match="either `joined`"):
+        verify.derive(contents, NAMES)
 
 
 # --- the files
@@ -422,7 +445,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, **changes: bytes) -> int:
 
 def test_all_that_is_listed_is_certified(capsys: pytest.CaptureFixture[str]) -> None:
     assert verify.main() == 0
-    assert capsys.readouterr().out.endswith("\n72 of 72 certified\n")
+    assert capsys.readouterr().out.endswith("\n108 of 108 certified\n")
 
 
 CHANGES = {
