@@ -12,13 +12,13 @@ from scipy.special import log_softmax
 
 from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
-from proofs_checks import worlds
+from proofs_checks import instances
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.corrected import CHAIN
 from proofs_checks.corrected.polyak_lojasiewicz import classes, profile_pl
+from proofs_checks.instances import full_samples, one_state
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.sections import _fits as fits
-from proofs_checks.worlds import full_samples, one_state
 
 
 class Rewards(namedtuple("Rewards", "counts transition reward way discount")):
@@ -48,17 +48,17 @@ class Rewards(namedtuple("Rewards", "counts transition reward way discount")):
 def rewards(draw: st.DrawFn) -> Rewards:
     """Counts with the u >= 0 that is drawn, w = u (I - beta P-tilde_pi)^-1; or any counts."""
     states, actions = draw(st.integers(1, 4)), draw(st.integers(1, 3))
-    transition = draw(worlds.distributions((actions, states, states)))
+    transition = draw(instances.distributions((actions, states, states)))
     discount = draw(st.sampled_from([0.5, 0.9, 0.95, 0.99]))
-    policy = draw(worlds.distributions((states, actions)))
-    u = draw(worlds.tables(states, st.integers(0, 4).map(float)))
+    policy = draw(instances.distributions((states, actions)))
+    u = draw(instances.tables(states, st.integers(0, 4).map(float)))
     flow = np.einsum("sa,ast->st", policy, transition)
     w = np.linalg.solve(np.eye(states) - discount * flow.T, u + (u.sum() == 0))
     counts = np.abs(w)[:, None] * policy
     if draw(st.booleans()):
-        counts = draw(worlds.tables((states, actions), st.integers(0, 4).map(float)))
+        counts = draw(instances.tables((states, actions), st.integers(0, 4).map(float)))
         counts[0, 0] += counts.sum() == 0
-    table = worlds.tables((states, actions), worlds.MILD)
+    table = instances.tables((states, actions), instances.MILD)
     return Rewards(counts, transition, draw(table), draw(table), discount)
 
 

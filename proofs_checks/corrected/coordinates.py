@@ -10,17 +10,17 @@ from scipy.stats import binom
 
 from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
-from proofs_checks import library, worlds
+from proofs_checks import instances, under_check
 from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
 from proofs_checks.corrected import CHAIN
-from proofs_checks.library import ROUNDING, Complex, objective, objective_rounding
+from proofs_checks.instances import full_samples
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample, Whole
 from proofs_checks.sections.proofs_quantitative_identification import (
     identification_constant,
     inverse_norm,
 )
-from proofs_checks.worlds import full_samples
+from proofs_checks.under_check import ROUNDING, Complex, objective, objective_rounding
 
 # A data set, log-odds (X, A), residuals (B,) at its anchor pairs, and V (X,) for the other states.
 Point = namedtuple("Point", "sample logits residual rest")
@@ -40,9 +40,9 @@ def reached(draw: st.DrawFn, max_states: int = 3, max_actions: int = 3) -> Sampl
 @st.composite
 def points(draw: st.DrawFn) -> Point:
     sample = draw(reached())
-    logits = draw(worlds.tables(sample.visits.shape))
-    residual = draw(worlds.tables(len(sample.be_states), worlds.MILD))
-    return Point(sample, logits, residual, draw(worlds.tables(len(logits), worlds.MILD)))
+    logits = draw(instances.tables(sample.visits.shape))
+    residual = draw(instances.tables(len(sample.be_states), instances.MILD))
+    return Point(sample, logits, residual, draw(instances.tables(len(logits), instances.MILD)))
 
 
 @claim.holds(
@@ -50,7 +50,9 @@ def points(draw: st.DrawFn) -> Point:
     instances=points(),
     broken="V = c + beta P c for V = (I - beta P)^-1 c, c = r - l_a - e",
     rejected={"resolvent": False},
-    rejected_at=lambda: Point(worlds.one_state([1, 1]), np.zeros((1, 2)), np.ones(1), np.zeros(1)),
+    rejected_at=lambda: Point(
+        instances.one_state([1, 1]), np.zeros((1, 2)), np.ones(1), np.zeros(1)
+    ),
     inferred=CHAIN,
 )
 def coordinates(point: Point, resolvent: bool = True) -> CheckResult:
@@ -78,9 +80,9 @@ def coordinates(point: Point, resolvent: bool = True) -> CheckResult:
     square = separated.anchor_weight(sample) @ point.residual**2
     tolerance = objective_rounding(sample, q)
     risk = objective(sample, q) - sample.entropy()
-    residual = library.residual(sample, q[None])[0] - point.residual
+    residual = under_check.residual(sample, q[None])[0] - point.residual
     return weakest(
-        library.zero(residual, tolerance, ROUNDING),
+        under_check.zero(residual, tolerance, ROUNDING),
         equal(risk, sample.nll_weight @ off + square, tolerance, ROUNDING),
     )
 
@@ -96,8 +98,8 @@ def studies(draw: st.DrawFn) -> Study:
     sample = draw(full_samples(3, 3))
     states, actions = sample.visits.shape
     mdp = TabularMDP(
-        draw(worlds.tables((states, actions), worlds.MILD)),
-        draw(worlds.distributions((actions, states, states), self_loops=True)),
+        draw(instances.tables((states, actions), instances.MILD)),
+        draw(instances.distributions((actions, states, states), self_loops=True)),
         sample.discount,
         np.full(states, 1 / states),
     )
@@ -105,7 +107,7 @@ def studies(draw: st.DrawFn) -> Study:
 
 
 def _coin() -> Study:
-    mdp = worlds.absorbing([[0.0, 1.0], [1.0, 0.0]], 0.9)
+    mdp = instances.absorbing([[0.0, 1.0], [1.0, 0.0]], 0.9)
     moves = np.array([[[1.0, 2.0], [1.0, 0.0]], [[2.0, 0.0], [0.0, 1.0]]])
     return Study(mdp, np.zeros(2, dtype=np.int64), moves)
 
@@ -139,8 +141,8 @@ def error_identity(study: Study, own: bool = True) -> CheckResult:
     inner = off[every, anchor] - mdp.discount * (sample.transition - transition) @ truth.v
     system = np.eye(len(anchor)) - mdp.discount * (sample.transition if own else transition)
     formula = off - np.linalg.solve(system, inner)[:, None]
-    tolerance = library.rounding(mdp, estimate, off) / (1 - mdp.discount)
-    return library.zero(estimate - truth.q - formula, tolerance, library.WHY + ", twice")
+    tolerance = under_check.rounding(mdp, estimate, off) / (1 - mdp.discount)
+    return under_check.zero(estimate - truth.q - formula, tolerance, under_check.WHY + ", twice")
 
 
 # --- its variance
@@ -179,11 +181,13 @@ class Design(namedtuple("Design", "weight logits transition anchor discount rows
 @st.composite
 def designs(draw: st.DrawFn) -> Design:
     states = draw(st.integers(1, 3))
-    weight = draw(worlds.tables(states, st.integers(1, 5).map(float)))
-    logits = draw(worlds.tables((states, 2), worlds.quarters(8)))
-    anchor: Whole = draw(worlds.anchors(states, 2))
+    weight = draw(instances.tables(states, st.integers(1, 5).map(float)))
+    logits = draw(instances.tables((states, 2), instances.quarters(8)))
+    anchor: Whole = draw(instances.anchors(states, 2))
     certain = st.lists(st.integers(0, states - 1), min_size=states, max_size=states)
-    matrices = worlds.distributions((states, states)) | certain.map(lambda to: np.eye(states)[to])
+    matrices = instances.distributions((states, states)) | certain.map(
+        lambda to: np.eye(states)[to]
+    )
     discount = draw(st.sampled_from([0.5, 0.9, 0.95, 0.99]))
     design = Design(weight / weight.sum(), logits, draw(matrices), anchor, discount, 1)
     rarest = draw(st.sampled_from([2_000, 5_000]))  # rows of the rarest pair, in the mean
@@ -217,7 +221,7 @@ def _squares(design: Design) -> tuple[float, float, float]:
     noise = np.diag(1 / d) - blocks / np.repeat(w, 2)  # N Cov(dl)
     formula = d @ np.einsum("ij,jk,ik->i", linear, noise, linear)
     formula += beta**2 * w @ resolvent**2 @ (design.spread / anchor_weight)
-    bound, step = 0.0, library.STEP
+    bound, step = 0.0, under_check.STEP
     for x in range(states):
         for block, size in ((policy, w[x]), (transition, anchor_weight[x])):
             rows = []

@@ -11,13 +11,13 @@ from scipy.special import expit
 
 from gladius.paper.stability import level_flow, slowest_rate
 from gladius.validate import Array
-from proofs_checks import library, worlds
+from proofs_checks import instances, under_check
 from proofs_checks.claims import CheckResult, at_least, claim, equal, weakest
 from proofs_checks.corrected import CHAIN
-from proofs_checks.library import ROUNDING, objective_rounding
+from proofs_checks.instances import full_samples
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.worlds import full_samples
+from proofs_checks.under_check import ROUNDING, objective_rounding
 
 # A data set with every pair in it, tables q (X, A) and zeta (X,), and rho.
 State = namedtuple("State", "sample q zeta rho")
@@ -26,8 +26,8 @@ State = namedtuple("State", "sample q zeta rho")
 @st.composite
 def states(draw: st.DrawFn) -> State:
     sample = draw(full_samples(3, 3))
-    q = draw(worlds.tables(sample.visits.shape, worlds.quarters(20)))
-    zeta = polyak.zeta_at(sample, q) + draw(worlds.tables(len(q), worlds.MILD))
+    q = draw(instances.tables(sample.visits.shape, instances.quarters(20)))
+    zeta = polyak.zeta_at(sample, q) + draw(instances.tables(len(q), instances.MILD))
     rho = draw(st.sampled_from([0.01, 0.1, 0.5, 1.0]) | st.floats(0.01, 1.0))
     return State(sample, q, zeta, rho)
 
@@ -62,12 +62,12 @@ def _lyapunov(sample: Sample, q: Array, zeta: Array, weight: float) -> float:
 
 def lagging() -> State:
     """One pair at its solution, zeta 1 off: Q is driven away."""
-    return State(worlds.one_state([1], 0.0, 0.5), np.zeros((1, 1)), np.ones(1), 0.1)
+    return State(instances.one_state([1], 0.0, 0.5), np.zeros((1, 1)), np.ones(1), 0.1)
 
 
 def slowest() -> State:
     """An adversary: q, zeta and rho of the least slack for two actions in one state."""
-    sample = worlds.one_state([1, 1], 0.0, 0.05)
+    sample = instances.one_state([1, 1], 0.0, 0.05)
     star = polyak.solution(sample)
 
     def state(x: Array) -> State:
@@ -120,7 +120,7 @@ def two_time_scales(state: State, factor: float = 1.0, smoothness: bool = True) 
         level *= 2
     tau, weight = tuned(level)
     before = _lyapunov(sample, q, zeta, weight)
-    updated = q - tau * library.descent_slope(sample, q, zeta) / w[:, None]
+    updated = q - tau * under_check.descent_slope(sample, q, zeta) / w[:, None]
     target = polyak.zeta_at(sample, updated)
     after = _lyapunov(sample, updated, zeta + rho * (target - zeta), weight)
     rate = min(tau * separated.pl_constant(sample, level, visits=True), rho) / 2
@@ -153,20 +153,22 @@ def level(pair: tuple[float, float], best: object = None) -> CheckResult:
     """
     beta, rho = pair
     top = best(beta) if callable(best) else 1.0
-    sample = worlds.one_state([1], 0.0, beta)
+    sample = instances.one_state([1], 0.0, beta)
     columns = []
     for c, z in np.eye(2):
         q = np.full((1, 1), c)
-        fall = library.descent_slope(sample, q, np.array([z]))[0, 0]
-        rise = library.ascent_slope(np.full((1, 1, 1), z), q, library.sample_counts(sample))
+        fall = under_check.descent_slope(sample, q, np.array([z]))[0, 0]
+        rise = under_check.ascent_slope(np.full((1, 1, 1), z), q, under_check.sample_counts(sample))
         columns.append([-fall, -rho * rise.item()])
-    exact, fast = -library.descent_slope(sample, np.ones((1, 1)))[0, 0], 1e5
+    exact, fast = -under_check.descent_slope(sample, np.ones((1, 1)))[0, 0], 1e5
     why = "rounding at a double eigenvalue enters by its square root"
     far = 4 * (1 - beta) ** 2 / fast + 1e-15 * fast
     return weakest(
         equal(np.array(columns).T, level_flow(rho, beta), 1e-12 * (1 + rho), "rounding"),
         at_least(slowest_rate(level_flow(rho, beta)), -2 * (1 - beta), 1e-6, why),
-        library.zero(np.abs(np.linalg.eigvals(level_flow(top, beta)) + 2 * (1 - beta)), 1e-6, why),
+        under_check.zero(
+            np.abs(np.linalg.eigvals(level_flow(top, beta)) + 2 * (1 - beta)), 1e-6, why
+        ),
         equal(exact, -2 * (1 - beta) ** 2, 1e-14, "rounding"),
         equal(slowest_rate(level_flow(fast, beta)), exact, far, "the next term in 1 / rho"),
     )

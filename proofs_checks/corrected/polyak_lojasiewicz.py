@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
 from gladius.validate import Array
-from proofs_checks import library, worlds
+from proofs_checks import instances, under_check
 from proofs_checks.claims import CheckResult, at_least, claim, equal, weakest
 from proofs_checks.corrected import CHAIN
 from proofs_checks.corrected.coordinates import reached
 from proofs_checks.corrected.search import least_ratio
-from proofs_checks.library import ROUNDING, objective_rounding, sample_risk
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.sections import _fits as fits
+from proofs_checks.under_check import ROUNDING, objective_rounding, sample_risk
 
 # Frequencies (A,), positive, log-odds (A,), and the level over their KL, at least 1.
 Choice = namedtuple("Choice", "pi logits above", defaults=[1.0])
@@ -25,9 +25,9 @@ Choice = namedtuple("Choice", "pi logits above", defaults=[1.0])
 @st.composite
 def choices(draw: st.DrawFn) -> Choice:
     actions = draw(st.integers(2, 4))
-    weights = draw(worlds.tables(actions, st.integers(1, 100).map(float)))
+    weights = draw(instances.tables(actions, st.integers(1, 100).map(float)))
     above = draw(st.sampled_from([1.0, 2.0, 10.0]) | st.floats(1.0, 100.0))
-    return Choice(weights / weights.sum(), draw(worlds.tables(actions)), above)
+    return Choice(weights / weights.sum(), draw(instances.tables(actions)), above)
 
 
 def certain(odds: float) -> Choice:
@@ -41,7 +41,7 @@ def certain(odds: float) -> Choice:
     broken="the closed form without its 1/2",
     rejected={"half": 1.0},
     rejected_at=lambda: certain(308.0),
-    adversary=worlds.tightest(certain, "corrected.alpha", 9.0, 400.0),
+    adversary=instances.tightest(certain, "corrected.alpha", 9.0, 400.0),
     inferred=CHAIN,
 )
 def gradient_domination(choice: Choice, half: float = 0.5) -> CheckResult:
@@ -80,7 +80,7 @@ def gradient_domination(choice: Choice, half: float = 0.5) -> CheckResult:
 @st.composite
 def classes(draw: st.DrawFn) -> fits.Fit:
     sample = draw(reached())
-    q = draw(worlds.tables(sample.visits.shape, worlds.quarters(20)))
+    q = draw(instances.tables(sample.visits.shape, instances.quarters(20)))
     tables = fits.tabular(sample, q)
     return tables if draw(st.booleans()) else fits.Fit(sample, draw(fits.linear_outputs(q)))
 
@@ -138,7 +138,7 @@ def profile_pl(fit: fits.Fit, factor: float = 1.0) -> CheckResult:
     sample, q, jacobian = fit.sample, fit.table, fit.jacobian
     gap = separated.gap(sample, q)
     constant = separated.pl_constant(sample, gap) * polyak.least_eigenvalue(jacobian)
-    gradient = library.complex_slope(
+    gradient = under_check.complex_slope(
         lambda theta: sample_risk(sample, fit.q.outputs(theta)).total(), fit.q.theta
     )
     tolerance = objective_rounding(sample, q) * np.linalg.norm(jacobian, 2) ** 2 * 1e-3

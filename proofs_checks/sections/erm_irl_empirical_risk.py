@@ -10,8 +10,8 @@ from gladius.model.risk import grouped_risk, sampled_risk
 from gladius.panel.record import Counts
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_most, claim, equal, weakest
-from proofs_checks.library import objective
-from proofs_checks.worlds import DISCOUNTS, Empirical, empirical, one_state, tables
+from proofs_checks.instances import DISCOUNTS, Empirical, empirical, one_state, tables
+from proofs_checks.under_check import objective
 
 SQUARED = "rounding in sums of squares of r, Q and V"
 

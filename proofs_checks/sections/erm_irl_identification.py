@@ -13,13 +13,7 @@ from gladius.model.mdp import TabularMDP, action_values
 from gladius.model.risk import sampled_risk, value
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.library import WHY, observed, population_risk, rounding, sample_risk, zero
-from proofs_checks.oracle import ccp, gumbel, polyak
-from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.oracle.risk import Sample
-from proofs_checks.sections import equivalence
-from proofs_checks.sections.setup import Track
-from proofs_checks.worlds import (
+from proofs_checks.instances import (
     absorbing,
     full_samples,
     leaving_zero,
@@ -27,6 +21,12 @@ from proofs_checks.worlds import (
     tables,
     tabular_mdps,
 )
+from proofs_checks.oracle import ccp, gumbel, polyak
+from proofs_checks.oracle import soft_bellman as oracle
+from proofs_checks.oracle.risk import Sample
+from proofs_checks.sections import equivalence
+from proofs_checks.sections.setup import Track
+from proofs_checks.under_check import WHY, observed, population_risk, rounding, sample_risk, zero
 
 Excess = namedtuple("Excess", "weight floor reached log_ratio distance residual terms")
 

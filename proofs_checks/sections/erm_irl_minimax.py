@@ -11,11 +11,19 @@ from gladius.model.risk import Risk, bi_conjugate, conditional_mean, grouped_ris
 from gladius.panel.record import Counts
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.library import population_risk, zero
+from proofs_checks.instances import (
+    Fitted,
+    absorbing,
+    coin,
+    fitted,
+    population,
+    tables,
+    tabular_mdps,
+)
 from proofs_checks.oracle import risk as oracle
 from proofs_checks.oracle.soft_bellman import reachable
 from proofs_checks.sections.erm_irl_identification import excess_over, partly_solved
-from proofs_checks.worlds import Fitted, absorbing, coin, fitted, population, tables, tabular_mdps
+from proofs_checks.under_check import population_risk, zero
 
 
 @st.composite

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import library
+from proofs_checks import under_check
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, weakest
+from proofs_checks.instances import empirical, full_samples, one_state, tables, tightest
 from proofs_checks.oracle import descent as steps
 from proofs_checks.oracle import polyak as oracle
-from proofs_checks.worlds import empirical, full_samples, one_state, tables, tightest
 
 # A data set, outputs q (X, A), features (B, d) of the anchor pairs and two phi (d,).
 Auxiliary = namedtuple("Auxiliary", "sample q features phi other")
@@ -35,13 +35,13 @@ def _midpoint(
     """
     sample, q, features, *ends = regression
     zeta = np.stack([*ends, sum(ends) / 2]) @ features.T
-    spread = library.risk_at_anchors(sample, q, zeta).deviation
+    spread = under_check.risk_at_anchors(sample, q, zeta).deviation
     first, second, middle = (0.0 - sample.discount**2 * x for x in spread)
     mean, rise = (first + second) / 2, modulus / 8 * apart
     return at_least(
         middle if level else middle - mean,
         mean + rise if level else rise,
-        100 * library.EPS * (1 + max(spread) + apart),
+        100 * under_check.EPS * (1 + max(spread) + apart),
         "100 eps times the squares that are added up",
     )
 
@@ -127,16 +127,16 @@ def hessian(problem: Steps) -> Array:
     restored here, since f-hat_N is the objective of the theorem.
     """
     sample = problem.sample
-    q = np.take_along_axis(oracle.solution(sample), library.anchor_first(sample), axis=1)
+    q = np.take_along_axis(oracle.solution(sample), under_check.anchor_first(sample), axis=1)
     zeta = oracle.zeta_at(sample, oracle.solution(sample))
     size = q.size + zeta.size
     nudges = NUDGE * np.concatenate([np.eye(size), -np.eye(size)])
     tables, phi = q + nudges[:, : q.size].reshape(-1, *q.shape), nudges[:, q.size :]
     aux = zeta + problem.scale * phi + problem.cubic * phi**3
     full = np.repeat(aux[:, :, None], q.shape[1], axis=2)
-    many = library.sample_counts(sample, 2 * size)
-    down = library.descent(tables, full, many, many, 0, sample.reward, sample.discount).slope
-    up = -(sample.discount**2) * library.ascent_slope(full, value(tables), many)[:, :, 0]
+    many = under_check.sample_counts(sample, 2 * size)
+    down = under_check.descent(tables, full, many, many, 0, sample.reward, sample.discount).slope
+    up = -(sample.discount**2) * under_check.ascent_slope(full, value(tables), many)[:, :, 0]
     up *= problem.scale + 3 * problem.cubic * phi**2
     gradient = np.concatenate([down.reshape(2 * size, -1), up], axis=1) / sample.size
     return np.asarray(((gradient[:size] - gradient[size:]) / (2 * NUDGE)).T)
@@ -188,13 +188,13 @@ def orbit(c_1: float, c_2: float, times: int) -> Array:
     E = theta^2/2 + int zeta/zeta' - 2 theta m is coercive and E' = (A - 2 B) theta^2 + 2 B theta
     zeta - B zeta^2 - 2 (A theta - B zeta) m, negative definite but for the last term, as B > A.
     """
-    counts = library.sample_counts(one_state([1], discount=BETA))
+    counts = under_check.sample_counts(one_state([1], discount=BETA))
     path = np.zeros((times + 1, 2))
     path[0, 0] = 1.0
     for t, (theta, phi) in enumerate(path[:-1]):
         q, zeta = np.full((1, 1, 1), theta), np.full((1, 1, 1), phi / 2 + phi**3)
-        down = library.descent(q, zeta, counts, counts, 0, np.zeros(1), BETA).slope.item()
-        up = -(BETA**2) * library.ascent_slope(zeta, value(q), counts).item()
+        down = under_check.descent(q, zeta, counts, counts, 0, np.zeros(1), BETA).slope.item()
+        up = -(BETA**2) * under_check.ascent_slope(zeta, value(q), counts).item()
         move = np.array([-down, (0.5 + 3 * phi**2) * up])
         path[t + 1] = path[t] + c_1 / (c_2 + t) * move
     return path
@@ -356,6 +356,6 @@ def optimisation_rate(c_1: float) -> CheckResult:
     2 / c_1 at a solution.
     """
     sample, zero = one_state([1], discount=BETA), np.zeros((1, 1))
-    slope = library.descent_slope(sample, zero, np.zeros(1)).item()
-    here, there = (library.objective(sample, zero + c, np.zeros(1)) for c in (0.0, 1.0))
+    slope = under_check.descent_slope(sample, zero, np.zeros(1)).item()
+    here, there = (under_check.objective(sample, zero + c, np.zeros(1)) for c in (0.0, 1.0))
     return at_least(slope**2 / 2, 2 / c_1 * (here - there), 1e-20, "zero to 1e-15, squared")

@@ -6,12 +6,12 @@ from scipy.special import expit
 
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import library
+from proofs_checks import under_check
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.library import Complex, complex_slope
+from proofs_checks.instances import Empirical, empirical, full_samples, one_state, tables, tightest
 from proofs_checks.oracle import polyak
 from proofs_checks.sections import _fits as fits
-from proofs_checks.worlds import Empirical, empirical, full_samples, one_state, tables, tightest
+from proofs_checks.under_check import Complex, complex_slope
 
 
 @claim.holds(
@@ -99,7 +99,7 @@ def auxiliary_gradient(regression: Regression) -> Array:
     (sample, q), family = regression
 
     def loss(phi: Complex) -> Complex:
-        deviation = library.risk_at_anchors(sample, q, family.outputs(phi)).deviation
+        deviation = under_check.risk_at_anchors(sample, q, family.outputs(phi)).deviation
         return np.asarray(sample.discount**2 * deviation / polyak.share(sample))
 
     return complex_slope(loss, family.theta)
@@ -210,12 +210,12 @@ def profile_and_risk(data: Empirical, over_all_rows: bool = True) -> CheckResult
     """
     sample = data.sample
     share, solved = polyak.share(sample) if over_all_rows else 1.0, polyak.solution(sample)
-    error, why = library.objective_rounding(sample, data.q), library.ROUNDING
-    profile = library.objective(sample, data.q)
-    least, rounding = sample.entropy(), library.objective_rounding(sample, solved)
+    error, why = under_check.objective_rounding(sample, data.q), under_check.ROUNDING
+    profile = under_check.objective(sample, data.q)
+    least, rounding = sample.entropy(), under_check.objective_rounding(sample, solved)
     return weakest(
         equal(profile, sample.nll(data.q) + share * sample.bellman(data.q), error, why),
-        equal(library.objective(sample, solved), least, rounding, why),
+        equal(under_check.objective(sample, solved), least, rounding, why),
         equal(sample.risk(solved), least, rounding / polyak.share(sample), why),
         at_least(sample.risk(data.q), least, error / polyak.share(sample), why),
     )
@@ -262,6 +262,8 @@ def profile_is_risk(tables_of_q: Array) -> CheckResult:
     """
     sample, zeta = one_state([1], discount=0.7), np.clip(tables_of_q, -1, 1)
     q = [np.full((1, 1), x) for x in tables_of_q]
-    profile = [library.objective(sample, x, np.array([z])) for x, z in zip(q, zeta, strict=True)]
+    profile = [
+        under_check.objective(sample, x, np.array([z])) for x, z in zip(q, zeta, strict=True)
+    ]
     risk = [sample.risk(x) for x in q]
     return at_most(risk[int(np.argmin(profile))], min(risk), 1e-12, "sums of three squares below 9")

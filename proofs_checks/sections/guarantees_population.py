@@ -11,9 +11,7 @@ from scipy.stats import entropy
 from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, weakest
-from proofs_checks.library import population_risk
-from proofs_checks.oracle import polyak
-from proofs_checks.worlds import (
+from proofs_checks.instances import (
     Empirical,
     absorbing,
     distributions,
@@ -24,6 +22,8 @@ from proofs_checks.worlds import (
     tightest,
     uniform,
 )
+from proofs_checks.oracle import polyak
+from proofs_checks.under_check import population_risk
 
 
 def population_excess(mdp: TabularMDP, q: Array) -> Array:

@@ -12,10 +12,10 @@ from gladius.model.mdp import TabularMDP, action_values
 from gladius.model.risk import Risk, conditional_mean, grouped_risk, value
 from gladius.panel.record import Counts
 from gladius.validate import Array
-from proofs_checks import worlds
+from proofs_checks import instances
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.library import EPS, descent, population_counts, population_risk, zero
 from proofs_checks.oracle.occupancy import expert
+from proofs_checks.under_check import EPS, descent, population_counts, population_risk, zero
 
 # A pair seen `visits` times; its successors have these chances and the values V* = `v`.
 Revisit = namedtuple("Revisit", "chances v visits discount")
@@ -24,8 +24,8 @@ Revisit = namedtuple("Revisit", "chances v visits discount")
 @st.composite
 def revisits(draw: st.DrawFn) -> Revisit:
     width = draw(st.integers(1, 3))
-    chances, v = draw(worlds.distributions((width,))), draw(worlds.tables(width))
-    return Revisit(chances, v, draw(st.integers(1, 4)), draw(worlds.DISCOUNTS))
+    chances, v = draw(instances.distributions((width,))), draw(instances.tables(width))
+    return Revisit(chances, v, draw(st.integers(1, 4)), draw(instances.DISCOUNTS))
 
 
 def _world(pair: Revisit) -> tuple[TabularMDP, Array]:
@@ -126,11 +126,11 @@ def linear_problems(draw: st.DrawFn) -> LinearProblem:
     states, actions, spare = (draw(st.integers(low, 2)) for low in (1, 1, 0))
     pairs = states * actions
     small = st.integers(-2, 2).map(float)
-    mix = np.eye(pairs) + np.triu(draw(worlds.tables((pairs, pairs), small)), 1) / 2
-    features = mix @ np.hstack([np.eye(pairs), draw(worlds.tables((pairs, spare), small))])
-    truth, start = (draw(worlds.tables(pairs + spare, small)) for _ in range(2))
+    mix = np.eye(pairs) + np.triu(draw(instances.tables((pairs, pairs), small)), 1) / 2
+    features = mix @ np.hstack([np.eye(pairs), draw(instances.tables((pairs, spare), small))])
+    truth, start = (draw(instances.tables(pairs + spare, small)) for _ in range(2))
     return LinearProblem(
-        transition=draw(worlds.distributions((actions, states, states), self_loops=True)),
+        transition=draw(instances.distributions((actions, states, states), self_loops=True)),
         discount=draw(st.sampled_from([0.3, 0.5, 0.8])),
         features=features,
         truth=truth / 2,
@@ -230,9 +230,9 @@ Shifted = tuple[TabularMDP, Array]  # a world, its anchor action 0, and a distan
 
 @st.composite
 def shifted(draw: st.DrawFn) -> Shifted:
-    mdp = draw(worlds.tabular_mdps(3, 2))
-    near = st.sampled_from([0.0, 1e-3, -1e-3, 0.1, 1.0]) | worlds.VALUES
-    return mdp, draw(worlds.tables(mdp.reward.shape, near))
+    mdp = draw(instances.tabular_mdps(3, 2))
+    near = st.sampled_from([0.0, 1e-3, -1e-3, 0.1, 1.0]) | instances.VALUES
+    return mdp, draw(instances.tables(mdp.reward.shape, near))
 
 
 def _risk(mdp: TabularMDP, q: Array, fixed_zeta: bool) -> Risk:
@@ -270,7 +270,7 @@ def minimax(candidate: Shifted) -> CheckResult:
 
 
 def _shift_by_one() -> Shifted:
-    mdp = worlds.absorbing(np.full((1, 2), -0.95 * np.log(2)), 0.95)
+    mdp = instances.absorbing(np.full((1, 2), -0.95 * np.log(2)), 0.95)
     assumed(np.abs(mdp.solution.q).max() < 1e-11, "Q* = 0 solves the Bellman equation")
     return mdp, np.ones((1, 2))
 
@@ -286,7 +286,10 @@ def _shift_by_one() -> Shifted:
     corrected=minimax,
     broken="beta for beta^2 before the auxiliary term",
     rejected=lambda candidate: _above(candidate, power=1),
-    rejected_at=lambda: (worlds.uniform([[0.0, 1.0], [3.0, 0.0]], 0.9, [1, 0]), np.zeros((2, 2))),
+    rejected_at=lambda: (
+        instances.uniform([[0.0, 1.0], [3.0, 0.0]], 0.9, [1, 0]),
+        np.zeros((2, 2)),
+    ),
 )
 def saddle_point(candidate: Shifted) -> CheckResult:
     """The true Q* (with its zeta*) is the unique saddle point of the min-max problem:

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import library
+from proofs_checks import under_check
 from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
-from proofs_checks.library import ROUNDING, objective, objective_rounding
+from proofs_checks.instances import empirical, full_samples, one_state, tables
 from proofs_checks.oracle import polyak as oracle
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.worlds import empirical, full_samples, one_state, tables
+from proofs_checks.under_check import ROUNDING, objective, objective_rounding
 
 Fixed = tuple[Sample, Array, Array]  # a data set, outputs q (X, A) and zeta (X,) on it
 
@@ -43,7 +43,7 @@ def primal_pl(point: Fixed) -> CheckResult:
     p = np.exp(q - value(q)[:, None])[sample.nll_states]
     modulus = oracle.pl_constant(sample, float(p.min()), oracle.share(sample))
     gap = oracle.profile(sample, q) - sample.entropy()
-    gradient = library.descent_slope(sample, q)
+    gradient = under_check.descent_slope(sample, q)
     pl = at_least(
         0.5 * float(np.sum(gradient**2)),
         modulus * gap,
@@ -62,7 +62,7 @@ def _at_the_solution() -> Fixed:
     zeta = oracle.zeta_at(sample, q)
     assumed(np.all(sample.visits > 0), "the empirical minimiser exists, in B_Q")
     assumed(abs(oracle.profile(sample, q) - sample.entropy()) < 1e-15, "q minimises g-hat_N")
-    slope = np.abs(library.descent_slope(sample, q, zeta)).max()
+    slope = np.abs(under_check.descent_slope(sample, q, zeta)).max()
     assumed(slope < 1e-15, "theta is realisable: Q*")
     for c in (1.0, 1e-3):
         drop = objective(sample, q, zeta) - objective(sample, q + c, zeta)
@@ -105,7 +105,7 @@ def two_sided_pl(point: Fixed) -> CheckResult:
     """
     sample, q, zeta = point
     return at_least(
-        0.5 * float(np.sum(library.descent_slope(sample, q, zeta) ** 2)),
+        0.5 * float(np.sum(under_check.descent_slope(sample, q, zeta) ** 2)),
         1e-9 * (objective(sample, q, zeta) - objective(sample, q + 1, zeta)),
         1e-20,
         "the gradient, a difference of numbers below one, is zero to 1e-15; squared",
@@ -141,7 +141,7 @@ def growths(draw: st.DrawFn) -> Growth:
 def _risk(point: Growth) -> float:
     """R-hat_Q, whose Bellman term has the weights m_j / N_BE."""
     return float(
-        library.sample_risk(point.sample, point.q).total(1 / oracle.share(point.sample))[0]
+        under_check.sample_risk(point.sample, point.q).total(1 / oracle.share(point.sample))[0]
     )
 
 

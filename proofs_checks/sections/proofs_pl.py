@@ -8,12 +8,12 @@ from scipy.special import kl_div, logsumexp, softmax
 
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import worlds
+from proofs_checks import instances
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.library import Complex, complex_slope, residual
 from proofs_checks.oracle import polyak
 from proofs_checks.sections import _fits as fits
 from proofs_checks.sections.guarantees_pl import opposed
+from proofs_checks.under_check import Complex, complex_slope, residual
 
 
 class Composite(namedtuple("Composite", "q centre weight wave")):
@@ -28,10 +28,10 @@ class Composite(namedtuple("Composite", "q centre weight wave")):
 @st.composite
 def composites(draw: st.DrawFn) -> Composite:
     states, actions = draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    start = draw(worlds.tables((states, actions)))
+    start = draw(instances.tables((states, actions)))
     which = fits.linear_outputs(start) | fits.network_outputs(states, actions)
-    centre = draw(worlds.tables(start.size))
-    weight = draw(worlds.tables(start.size, st.integers(1, 4).map(float)))
+    centre = draw(instances.tables(start.size))
+    weight = draw(instances.tables(start.size, st.integers(1, 4).map(float)))
     return Composite(draw(which), centre, weight, draw(st.booleans()))
 
 
@@ -49,7 +49,7 @@ def _wave(u: float) -> Composite:
     rejected_at=lambda: Composite(
         fits.LinearOutputs(np.eye(1) / 2, np.ones(1)), np.zeros(1), np.ones(1), False
     ),
-    adversary=worlds.tightest(_wave, "lem:finite_output_pl_transfer", 1, 3),
+    adversary=instances.tightest(_wave, "lem:finite_output_pl_transfer", 1, 3),
 )
 def finite_output_pl_transfer(composite: Composite, power: float = 1.0) -> CheckResult:
     """If phi satisfies a PL inequality with constant alpha on {q_theta : theta in B_Q}, then
@@ -81,12 +81,12 @@ def finite_output_pl_transfer(composite: Composite, power: float = 1.0) -> Check
 # --- the coercivity of the Bellman residual
 @claim.holds(
     "lem:bellman_shift_coercivity",
-    instances=worlds.empirical(),
+    instances=instances.empirical(),
     broken="sqrt(|A| |X_Q|) with |X_Q| - 1 in place of |X_Q|",
     rejected={"fewer": 1},
-    rejected_at=lambda: worlds.Empirical(fits.popular_state(4, 0.999).sample, np.zeros((4, 1))),
+    rejected_at=lambda: instances.Empirical(fits.popular_state(4, 0.999).sample, np.zeros((4, 1))),
 )
-def bellman_shift_coercivity(data: worlds.Empirical, fewer: int = 0) -> CheckResult:
+def bellman_shift_coercivity(data: instances.Empirical, fewer: int = 0) -> CheckResult:
     """||P_perp A_theta' u|| >= gamma_perp ||u|| for every u, gamma_perp = (1 - beta) /
     sqrt(|A| |X_Q|); consequently A_theta A_theta' >= gamma_perp^2 I.
 
@@ -115,7 +115,7 @@ def bellman_shift_coercivity(data: worlds.Empirical, fewer: int = 0) -> CheckRes
 @claim.holds(
     "eq:softmax-lower-bound",
     instances=st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
-        lambda shape: worlds.tables(shape, worlds.VALUES | st.floats(-100, 100))
+        lambda shape: instances.tables(shape, instances.VALUES | st.floats(-100, 100))
     ),
     broken="|A| - 1 in place of |A|",
     rejected={"fewer": 1},
@@ -145,8 +145,8 @@ Distributions = tuple[Array, Array]  # pi and p (A,), p positive
 @st.composite
 def pairs_of_distributions(draw: st.DrawFn) -> Distributions:
     actions = draw(st.integers(1, 6))
-    weights = draw(worlds.tables(actions, st.integers(1, 100).map(float)))
-    return draw(worlds.distributions((actions,))), weights / weights.sum()
+    weights = draw(instances.tables(actions, st.integers(1, 100).map(float)))
+    return draw(instances.distributions((actions,))), weights / weights.sum()
 
 
 @claim.holds(
@@ -183,9 +183,9 @@ Vectors = namedtuple("Vectors", "a b c kappa")
 def vectors(draw: st.DrawFn) -> Vectors:
     """b is cut to the length kappa |c| where it is longer."""
     n = draw(st.integers(1, 3))
-    entries = worlds.quarters(20)
-    a, b = (draw(worlds.tables(n, entries)) for _ in range(2))
-    c = draw(worlds.tables(draw(st.integers(1, 3)), entries))
+    entries = instances.quarters(20)
+    a, b = (draw(instances.tables(n, entries)) for _ in range(2))
+    c = draw(instances.tables(draw(st.integers(1, 3)), entries))
     kappa = draw(st.sampled_from([0.0, 0.25, 1.0, 30.0]) | st.floats(0.0, 10.0))
     longest = kappa * np.linalg.norm(c)
     length = np.linalg.norm(b)
@@ -203,7 +203,7 @@ def _pair(kappa: float) -> Vectors:
     broken="1 / (2 kappa^2), the 1 of 1 + kappa^2 lost",
     rejected={"one": 0.0},
     rejected_at=lambda: _pair(1.0),
-    adversary=worlds.tightest(_pair, "eq:abc-inequality", 0.1, 30),
+    adversary=instances.tightest(_pair, "eq:abc-inequality", 0.1, 30),
 )
 def abc_inequality(triple: Vectors, one: float = 1.0) -> CheckResult:
     """||a + b||^2 + ||c||^2 >= ||a||^2 / (2 (1 + kappa^2)) + ||c||^2 / 2 whenever
@@ -228,12 +228,12 @@ def abc_inequality(triple: Vectors, one: float = 1.0) -> CheckResult:
 # --- the gradients of the two terms
 @claim.holds(
     "lem:auto_cancellation_control",
-    instances=worlds.empirical().map(lambda instance: fits.tabular(instance.sample, instance.q))
+    instances=instances.empirical().map(lambda instance: fits.tabular(instance.sample, instance.q))
     | fits.sharp_fits(),
     broken="a_NLL = 1 / (2 kappa^2), the 1 of 1 + kappa^2 lost",
     rejected={"with_one": False},
     rejected_at=lambda: opposed(0.2, 1.25 / 1.65),  # kappa = 1.25: the 1 of 1 + kappa^2 counts
-    adversary=worlds.tightest(
+    adversary=instances.tightest(
         lambda factor: opposed(0.99, factor), "lem:auto_cancellation_control", 0.2, 3
     ),
 )
@@ -264,7 +264,7 @@ Slope = tuple[Array, Array]  # outputs q (A,) at a state and gradients G (A, d),
 @st.composite
 def slopes(draw: st.DrawFn) -> Slope:
     actions, width = draw(st.integers(1, 4)), draw(st.integers(1, 3))
-    return draw(worlds.tables(actions)), draw(worlds.tables((actions, width)))
+    return draw(instances.tables(actions)), draw(instances.tables((actions, width)))
 
 
 def _compare(outputs: Slope, formula: Array) -> CheckResult:

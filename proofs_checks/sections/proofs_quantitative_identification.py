@@ -9,7 +9,7 @@ from scipy.special import log_softmax
 
 from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
-from proofs_checks import worlds
+from proofs_checks import instances
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim
 from proofs_checks.oracle.occupancy import Expert, expert
 
@@ -21,9 +21,9 @@ Overlap = namedtuple("Overlap", "mdp anchor horizon", defaults=[1])
 def mild_worlds(draw: st.DrawFn) -> TabularMDP:
     """Worlds with a small drawn Q*, r = Q* - beta P V: p_A is then no vanishing number."""
     states, actions = draw(st.integers(1, 4)), draw(st.integers(1, 3))
-    q = draw(worlds.tables((states, actions), st.integers(-3, 3).map(float))) / 2
-    moves = draw(worlds.distributions((actions, states, states), self_loops=True))
-    return _world_of(q, moves, draw(worlds.DISCOUNTS), draw(worlds.distributions((states,))))
+    q = draw(instances.tables((states, actions), st.integers(-3, 3).map(float))) / 2
+    moves = draw(instances.distributions((actions, states, states), self_loops=True))
+    return _world_of(q, moves, draw(instances.DISCOUNTS), draw(instances.distributions((states,))))
 
 
 def _world_of(q: Array, moves: Array, discount: float, initial: Array) -> TabularMDP:
@@ -33,9 +33,9 @@ def _world_of(q: Array, moves: Array, discount: float, initial: Array) -> Tabula
 
 @st.composite
 def overlaps(draw: st.DrawFn) -> Overlap:
-    mdp = draw(mild_worlds() | worlds.tabular_mdps(4, 3))
+    mdp = draw(mild_worlds() | instances.tabular_mdps(4, 3))
     states, actions = mdp.reward.shape
-    anchor = draw(worlds.anchors(states, actions))
+    anchor = draw(instances.anchors(states, actions))
     return Overlap(mdp, anchor, draw(st.integers(1, 6)))
 
 
@@ -75,7 +75,7 @@ def _rare_anchor(reach: float) -> Overlap:
 @claim.holds(
     "lem:anchor_overlap_logit",
     instances=overlaps(),
-    adversary=worlds.tightest(_rare_anchor, "lem:anchor_overlap_logit", 2, 3),
+    adversary=instances.tightest(_rare_anchor, "lem:anchor_overlap_logit", 2, 3),
     broken="exp(-B*) for exp(-2 B*) in p_A",
     rejected={"power": 0.5},
     rejected_at=lambda: _chain(np.array([-1.5, 1.5])),
@@ -169,11 +169,11 @@ SUPPORT = 1e-12  # occupancies from here on are no rounding
 
 @st.composite
 def identified(draw: st.DrawFn) -> Identified:
-    mdp = draw(worlds.tabular_mdps(4, 2, rewards=worlds.VALUES))
+    mdp = draw(instances.tabular_mdps(4, 2, rewards=instances.VALUES))
     shape = mdp.reward.shape
-    anchor = draw(worlds.anchors(shape[0], shape[1]))
-    near = st.sampled_from([0.0, 1e-3, 0.1, -0.1, 1.0]) | worlds.VALUES
-    return Identified(mdp, anchor, mdp.solution.q + draw(worlds.tables(shape, near)))
+    anchor = draw(instances.anchors(shape[0], shape[1]))
+    near = st.sampled_from([0.0, 1e-3, 0.1, -0.1, 1.0]) | instances.VALUES
+    return Identified(mdp, anchor, mdp.solution.q + draw(instances.tables(shape, near)))
 
 
 def inverse_norm(flow: Array, states: Array, discount: float) -> float:
@@ -259,7 +259,7 @@ def _aligned(share: float) -> Identified:
     log pi_Q - log pi* is .01 at the anchor and the residual `share` of that, where 1/2 is worst.
     """
     p, beta, more = 1e-3, 0.999, 0.01
-    mdp = worlds.absorbing(np.log([[p, 1 - p]]), beta)  # V* = 0
+    mdp = instances.absorbing(np.log([[p, 1 - p]]), beta)  # V* = 0
     ratio = np.array([more, np.log1p(-p * np.expm1(more) / (1 - p))])
     level = -(1 + share) * more / (1 - beta)
     return Identified(mdp, np.array([0]), mdp.solution.q + level + ratio)
@@ -303,8 +303,10 @@ def _growing_direction() -> Identified:
     corrected=identification_with_a_bounded_inverse,
     broken="kappa for kappa^2",
     rejected={"squared": False},
-    rejected_at=lambda: Identified(worlds.absorbing([[0.0]], 0.99), np.array([0]), np.ones((1, 1))),
-    adversary=worlds.tightest(_aligned, "lem:erm_ddc_quant_identification", 0.1, 2),
+    rejected_at=lambda: Identified(
+        instances.absorbing([[0.0]], 0.99), np.array([0]), np.ones((1, 1))
+    ),
+    adversary=instances.tightest(_aligned, "lem:erm_ddc_quant_identification", 0.1, 2),
     unproved="the +1. To first order w and the log ratio are orthogonal under pi*, so that kappa^2 "
     "(1 + 1/m) / p_A is enough for small deviations. For large deviations this is neither proved "
     "nor refuted",

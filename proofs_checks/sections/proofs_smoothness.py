@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from gladius.model.mdp import TabularMDP
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import worlds
+from proofs_checks import instances
 from proofs_checks.claims import CheckResult, assumed, at_most, claim
-from proofs_checks.library import Complex, complex_slope, risk_at_anchors, sample_risk
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample
+from proofs_checks.under_check import Complex, complex_slope, risk_at_anchors, sample_risk
 
 
 class Curved(namedtuple("Curved", "sample q slopes hessians residual")):
@@ -62,10 +62,10 @@ def local(point: Curved) -> Curved:
 @st.composite
 def curved(draw: st.DrawFn) -> Curved:
     """Points with M of their own, which is the least it can be."""
-    data = draw(worlds.empirical(max_states=3, max_actions=4))
+    data = draw(instances.empirical(max_states=3, max_actions=4))
     width = draw(st.integers(1, 2))
-    slopes = draw(worlds.tables((*data.q.shape, width), worlds.quarters(8)))
-    hessians = draw(worlds.tables((*data.q.shape, width, width), worlds.quarters(8)))
+    slopes = draw(instances.tables((*data.q.shape, width), instances.quarters(8)))
+    hessians = draw(instances.tables((*data.q.shape, width, width), instances.quarters(8)))
     hessians = (hessians + np.swapaxes(hessians, 2, 3)) / 2
     return local(Curved(data.sample, data.q, slopes, hessians, 0.0))
 
@@ -174,7 +174,7 @@ def empirical_lipschitz_both(point: Curved, bound: float | None = None) -> Check
     corrected=empirical_lipschitz_both,
     broken="M = R_max + Q_max, beta V_max left out",
     rejected=_without_value,
-    adversary=worlds.tightest(_aligned, "lem:EmpLipschitz", 0, 20),
+    adversary=instances.tightest(_aligned, "lem:EmpLipschitz", 0, 20),
     cost=2,
 )
 def empirical_lipschitz(point: Curved) -> CheckResult:
@@ -284,7 +284,7 @@ def risk_curvature_by_variance(point: Curved) -> CheckResult:
     broken="M in place of 2 M, the factor of the square lost",
     rejected=lambda point: bounded(point, "risk", point.sizes.theta(product=1.0)),
     # the anchor's reward makes M the residual up to a constant
-    adversary=worlds.tightest(
+    adversary=instances.tightest(
         lambda reward: local(_tall(reward, 1.0, 0.0)), "lem:lipsSmooth.L-theta", 0, 1000
     ),
     cost=2,
@@ -310,9 +310,9 @@ Duals = namedtuple("Duals", "data first second")
 
 @st.composite
 def duals(draw: st.DrawFn) -> Duals:
-    data = draw(worlds.empirical())
+    data = draw(instances.empirical())
     first, second = (
-        draw(worlds.tables(len(data.sample.be_states), worlds.REWARDS)) for _ in range(2)
+        draw(instances.tables(len(data.sample.be_states), instances.REWARDS)) for _ in range(2)
     )
     return Duals(data, first, second)
 
@@ -339,7 +339,7 @@ def dual_smoothness_by_square(pair: Duals, factor: float = 2.0, power: int = 2) 
     "lem:lipsSmooth.L-zeta",
     instances=duals(),
     counterexample=lambda: Duals(
-        worlds.Empirical(worlds.one_state([60, 40], discount=0.95), np.zeros((1, 2))),
+        instances.Empirical(instances.one_state([60, 40], discount=0.95), np.zeros((1, 2))),
         np.zeros(1),
         np.ones(1),
     ),

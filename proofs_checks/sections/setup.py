@@ -13,10 +13,10 @@ from scipy.special import logsumexp
 from gladius.model.mdp import TabularMDP, action_values
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import worlds
+from proofs_checks import instances
 from proofs_checks.claims import CheckResult, at_most, claim, equal, weakest
-from proofs_checks.library import WHY, rounding, zero
 from proofs_checks.oracle import soft_bellman as oracle
+from proofs_checks.under_check import WHY, rounding, zero
 
 Rival = tuple[TabularMDP, Array]  # a world and another policy (S, A)
 
@@ -24,9 +24,9 @@ Rival = tuple[TabularMDP, Array]  # a world and another policy (S, A)
 @st.composite
 def rivals(draw: st.DrawFn) -> Rival:
     """Policies anywhere, pure ones included, or within 1e-3 of the best."""
-    mdp = draw(worlds.tabular_mdps(4, 3))
+    mdp = draw(instances.tabular_mdps(4, 3))
     share = draw(st.sampled_from([1.0, 1e-3]))
-    other = draw(worlds.distributions(mdp.reward.shape))
+    other = draw(instances.distributions(mdp.reward.shape))
     return mdp, share * other + (1 - share) * mdp.solution.policy
 
 
@@ -35,7 +35,7 @@ def rivals(draw: st.DrawFn) -> Rival:
     instances=rivals(),
     broken="the return of pi* counted without its entropy",
     rejected={"entropy": 0.0},
-    rejected_at=lambda: (worlds.absorbing([[1.0, 0.0]]), np.array([[0.5, 0.5]])),
+    rejected_at=lambda: (instances.absorbing([[1.0, 0.0]]), np.array([[0.5, 0.5]])),
 )
 def softmax_policy(rival: Rival, entropy: float = 1.0) -> CheckResult:
     """V*(s) = log sum_a exp Q*(s, a) and pi*(a | s) = exp(Q*(s, a) - V*(s)) solve the
@@ -68,16 +68,16 @@ def _swapped(q: Array, reward: Array, transition: Array, discount: float) -> Arr
 
 @claim.holds(
     "eq:QBellman",
-    instances=worlds.fitted(),
+    instances=instances.fitted(),
     cost=3,
     broken="log sum exp taken of the expected Q(s', .)",
     rejected={"operator": _swapped},
-    rejected_at=lambda: worlds.Fitted(
-        worlds.uniform([[0.0, 1.0], [1.0, 0.0]], 0.5, [1, 0]), np.zeros((2, 2))
+    rejected_at=lambda: instances.Fitted(
+        instances.uniform([[0.0, 1.0], [1.0, 0.0]], 0.5, [1, 0]), np.zeros((2, 2))
     ),
 )
 def soft_bellman_equation(
-    guess: worlds.Fitted, operator: Callable[[Array, Array, Array, float], Array] = oracle.backup
+    guess: instances.Fitted, operator: Callable[[Array, Array, Array, float], Array] = oracle.backup
 ) -> CheckResult:
     """Q*(s, a) = r(s, a) + beta E[log sum_b exp Q*(s', b) | s, a], and Q* is its only bounded
     solution.
@@ -108,7 +108,7 @@ def soft_bellman_equation(
 EULER = float(np.euler_gamma)
 
 
-def policies_that_see_the_noise(guess: worlds.Fitted, location: float = -EULER) -> CheckResult:
+def policies_that_see_the_noise(guess: instances.Fitted, location: float = -EULER) -> CheckResult:
     """The maximum is over stationary policies that see (s, eps), maps from S x R^A to A; its
     value is V*(s) = E_eps max_a {r(s, a) + eps_a + beta E[V*(s') | s, a]}.
 
@@ -128,8 +128,8 @@ def policies_that_see_the_noise(guess: worlds.Fitted, location: float = -EULER) 
 
 @claim.misprint(
     "setup.ddc-policy-class",
-    instances=worlds.fitted(max_states=3),
-    counterexample=lambda: worlds.Fitted(worlds.absorbing([[0.0, 0.0]]), np.zeros((1, 2))),
+    instances=instances.fitted(max_states=3),
+    counterexample=lambda: instances.Fitted(instances.absorbing([[0.0, 0.0]]), np.zeros((1, 2))),
     text="One state, two actions, r = 0, beta = 1/2. The displayed Bellman equation gives "
     "V = log 2 + V/2 = {observed:.6f}.\nA policy pi(a | s) draws a without seeing eps, so "
     "E eps_a = 0 in every period\nand each policy is worth {bound:g}.",
@@ -137,7 +137,7 @@ def policies_that_see_the_noise(guess: worlds.Fitted, location: float = -EULER) 
     broken="noise of mean gamma (delta = 0)",
     rejected={"location": 0.0},
 )
-def policies_blind_to_the_noise(guess: worlds.Fitted) -> CheckResult:
+def policies_blind_to_the_noise(guess: instances.Fitted) -> CheckResult:
     """max over pi in Delta_A^S of E_pi[sum_h beta^h (r(s_h, a_h) + eps_{a_h}) | s_0 = s] is the
     V*(s) = E_eps max_a {r(s, a) + eps_a + beta E[V*(s') | s, a]} of the displayed equation.
 
@@ -174,16 +174,16 @@ class Noisy(namedtuple("Noisy", "mdp delta scale", defaults=[1.0])):
         return float(self.scale * (self.delta + EULER) / (1 - self.mdp.discount))
 
 
-LOCATIONS = st.just(-EULER) | worlds.quarters(12)
+LOCATIONS = st.just(-EULER) | instances.quarters(12)
 SCALES = st.sampled_from([1.0, 0.5, 2.0]) | st.floats(0.25, 4.0)
 
 
 @claim.holds(
     "sec:DDCIRLequiv",
-    instances=st.builds(Noisy, worlds.tabular_mdps(3, 3), LOCATIONS, SCALES),
+    instances=st.builds(Noisy, instances.tabular_mdps(3, 3), LOCATIONS, SCALES),
     broken="the shift of V, (delta + gamma)/(1 - beta), taken for that of Q",
     rejected={"exponent": 0},
-    rejected_at=lambda: Noisy(worlds.absorbing([[0.0, 1.0]]), 0.0),
+    rejected_at=lambda: Noisy(instances.absorbing([[0.0, 1.0]]), 0.0),
 )
 def equivalence(agents: Noisy, exponent: int = 1) -> CheckResult:
     """At lambda = 1 and delta = -gamma the DDC agent has the MaxEnt agent's Q* and pi*. At another
@@ -244,16 +244,16 @@ def bounded_rewards_bound_q(window: Window, entropy: float = 1.0) -> CheckResult
 @claim.holds_if(
     "setup.Q-star-bounded",
     condition="the reward is bounded (as it is where there are finitely many states)",
-    instances=worlds.tabular_mdps().map(lambda mdp: (mdp, np.inf)),
+    instances=instances.tabular_mdps().map(lambda mdp: (mdp, np.inf)),
     # the state s = 10^6 of S = {0, 1, 2, ...}, r(s) = s
-    counterexample=lambda: (worlds.absorbing([[1e6]]), 1e6),
+    counterexample=lambda: (instances.absorbing([[1e6]]), 1e6),
     text="S = {{0, 1, 2, ...}}, one action, every state absorbing, r(s) = s, beta = 1/2: "
     "Q*(s) = 2s.\nWhatever bound M is named, the state s = M exceeds it: "
     "for M = {bound:.0f}, Q*(M) = {observed:.0f}.",
     corrected=bounded_rewards_bound_q,
     broken="the entropy's share beta log|A| left out",
     rejected={"entropy": 0.0},
-    rejected_at=lambda: (worlds.absorbing([[1.0, 1.0]]), np.inf),
+    rejected_at=lambda: (instances.absorbing([[1.0, 1.0]]), np.inf),
 )
 def discounting_bounds_q(window: Window) -> CheckResult:
     """beta < 1 implies that Q* is bounded: some M has |Q*| <= M on S x A.
@@ -314,7 +314,7 @@ Cells = tuple[TabularMDP, NDArray[np.bool_]]
 @st.composite
 def cells(draw: st.DrawFn) -> Cells:
     discounts = st.sampled_from([0.5, 0.9, 0.99])
-    mdp = draw(worlds.tabular_mdps(rewards=worlds.MILD, discounts=discounts))
+    mdp = draw(instances.tabular_mdps(rewards=instances.MILD, discounts=discounts))
     return mdp, draw(arrays(np.bool_, len(mdp.initial)))
 
 
@@ -344,7 +344,7 @@ def _chain() -> Cells:
     "setup.reachable-set",
     condition="the state space is countable (or the expert's state distribution purely atomic)",
     instances=cells(),
-    counterexample=lambda: (worlds.absorbing([[0.0, 0.0]]), np.array([True])),
+    counterexample=lambda: (instances.absorbing([[0.0, 0.0]]), np.array([True])),
     text="S = [0, 1], s_0 uniform, and s' uniform whatever (s, a): P(s_h = s) = 0 for every s "
     "and h.\nSo S-bar is empty: the data lie in it with probability {observed:g}, not "
     "{bound:g},\nand what is claimed 'for all s in S-bar' claims nothing.",
@@ -373,14 +373,14 @@ def atoms_carry_data(space: Cells) -> CheckResult:
 # --- Lemma expTD=BE
 @claim.holds(
     "lem:expTD=BE",
-    instances=worlds.fitted(),
+    instances=instances.fitted(),
     broken="both sides squared: the mean squared TD error against the squared Bellman error",
     rejected={"power": 2},
-    rejected_at=lambda: worlds.Fitted(
-        worlds.uniform(np.zeros((2, 1)), 0.5, [1, 0]), np.array([[0.0], [1.0]])
+    rejected_at=lambda: instances.Fitted(
+        instances.uniform(np.zeros((2, 1)), 0.5, [1, 0]), np.array([[0.0], [1.0]])
     ),
 )
-def mean_td_error(guess: worlds.Fitted, power: int = 1) -> CheckResult:
+def mean_td_error(guess: instances.Fitted, power: int = 1) -> CheckResult:
     """E_{s'}[T-hat Q(s, a, s')] = TQ(s, a) and E_{s'}[delta_Q(s, a, s')] = TQ(s, a) - Q(s, a).
 
     Where: Section 3, Lemma expTD=BE.
@@ -391,7 +391,7 @@ def mean_td_error(guess: worlds.Fitted, power: int = 1) -> CheckResult:
     averaged successor by successor against the library's Bellman operator.
     """
     mdp, q = guess.mdp, guess.q
-    risk = worlds.population(guess)
+    risk = instances.population(guess)
     mean = risk.mean((risk.target - q[:, :, None]) ** power)
     error = action_values(mdp.reward, mdp.transition, mdp.discount, value(q)) - q
     scale = float(np.max(np.abs(mdp.reward)) + 2 * np.max(np.abs(q)) + 2) ** power

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from gladius.model.mdp import TabularMDP, soft_bellman
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import worlds
+from proofs_checks import instances
 from proofs_checks.claims import CheckResult, assumed, claim, equal, weakest
-from proofs_checks.library import WHY, observed, rounding, zero
 from proofs_checks.oracle import ccp
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.sections.setup import Track
+from proofs_checks.under_check import WHY, observed, rounding, zero
 
 Actions = NDArray[np.int64]
 
@@ -35,14 +35,14 @@ class Anchored(namedtuple("Anchored", "mdp anchor table intervals", defaults=[()
 
 @st.composite
 def anchored(
-    draw: st.DrawFn, values: st.SearchStrategy[float] = worlds.VALUES, discount: float = 0.999
+    draw: st.DrawFn, values: st.SearchStrategy[float] = instances.VALUES, discount: float = 0.999
 ) -> Anchored:
     """Anchors that differ between states, unreached states, choices certain to the last digit."""
     betas = st.sampled_from([0.5, 0.9, discount]) | st.floats(0.01, discount)
-    mdp = draw(worlds.tabular_mdps(4, 3, discounts=betas))
+    mdp = draw(instances.tabular_mdps(4, 3, discounts=betas))
     states, actions = mdp.reward.shape
-    anchor = draw(worlds.anchors(states, actions))
-    return Anchored(mdp, anchor, draw(worlds.tables((states, actions), values)))
+    anchor = draw(instances.anchors(states, actions))
+    return Anchored(mdp, anchor, draw(instances.tables((states, actions), values)))
 
 
 def _two_anchors() -> Anchored:
@@ -55,7 +55,7 @@ def _two_anchors() -> Anchored:
 # --- any anchor will do
 @claim.holds(
     "asmp:anchor.invariance",
-    instances=anchored(worlds.REWARDS, discount=0.99),
+    instances=anchored(instances.REWARDS, discount=0.99),
     broken="the anchor's reward replaced and the other rewards unchanged",
     rejected={"others_unchanged": True},
     rejected_at=_two_anchors,
@@ -120,7 +120,7 @@ def identified_almost_everywhere(problem: Anchored, anchored_moves: bool = True)
 
 
 def _uniform_after_zero() -> Anchored:
-    mdp = worlds.leaving_zero(actions=1)
+    mdp = instances.leaving_zero(actions=1)
     problem = Anchored(mdp, np.zeros(2, dtype=np.int64), np.array([[1.0], [2.0]]), intervals=(1,))
     assumed(np.all(problem.points == [True, False]), "S-bar = {0}")
     assumed(np.all(np.isfinite(problem.table)), "Q bounded")
@@ -169,9 +169,9 @@ Relabelled = namedtuple("Relabelled", "mdp intervention start conservatism")
 @st.composite
 def relabelled(draw: st.DrawFn) -> Relabelled:
     """Without a penalty; with states the expert never reaches."""
-    mdp = draw(worlds.tabular_mdps(4, 3, st.sampled_from([0.5, 0.8, 0.9]), worlds.MILD))
-    intervention = draw(worlds.tables(mdp.reward.shape, worlds.MILD))
-    start = draw(worlds.tables(mdp.reward.shape))
+    mdp = draw(instances.tabular_mdps(4, 3, st.sampled_from([0.5, 0.8, 0.9]), instances.MILD))
+    intervention = draw(instances.tables(mdp.reward.shape, instances.MILD))
+    start = draw(instances.tables(mdp.reward.shape))
     return Relabelled(mdp, intervention, start, conservatism=0.0)
 
 
@@ -214,7 +214,7 @@ def consistent_offline_learning(experiment: Relabelled, conservatism: float = 0.
 
 
 def _coupon() -> Relabelled:
-    mdp = worlds.absorbing([[0.0, 0.0]])
+    mdp = instances.absorbing([[0.0, 0.0]])
     assumed(np.all(mdp.solution.policy > 0), "every action has mass on S-bar")
     change = np.array([[1 + np.log(3.0), 0.0]])
     return Relabelled(mdp, change, np.zeros((1, 2)), conservatism=1.0)

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from proofs_checks import library, verify
 from proofs_checks import printed_tables as paper
+from proofs_checks import under_check, verify
 from proofs_checks.claims import check
+from proofs_checks.instances import one_state
 from proofs_checks.oracle import ccp, networks, occupancy, polyak
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.sections import (
@@ -27,7 +28,6 @@ from proofs_checks.sections import (
 from proofs_checks.sections.erm_irl_minimax import population
 from proofs_checks.sections.guarantees_jacobian import FLOOR
 from proofs_checks.sections.imitation_experiments import GAMES
-from proofs_checks.worlds import one_state
 
 Values = Mapping[str, Any]
 MAPS: dict[str, Callable[[Any], tuple[Any, Values] | None]] = {}
@@ -328,11 +328,11 @@ def _curved(point: Any, which: str) -> Any:
         return None  # small ones: second derivatives are slow
 
     def term(d: Any) -> Any:
-        risk = library.sample_risk(point.sample, point.outputs(d))
+        risk = under_check.sample_risk(point.sample, point.outputs(d))
         return risk.nll if which == "nll" else risk.total()
 
     moves = 1e-5 * np.eye(width)
-    ends = ((library.complex_slope(term, s * m) for s in (1, -1)) for m in moves)
+    ends = ((under_check.complex_slope(term, s * m) for s in (1, -1)) for m in moves)
     hessian = np.stack([(up - down) / 2e-5 for up, down in ends])
     largest = np.abs(point.sample.reward[point.sample.be_states]).max()
     names = {"q": point.q, "slopes": point.slopes, "bends": point.hessians, "B": sizes.slope}

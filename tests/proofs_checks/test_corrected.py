@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax
 
 import proofs_checks
-from proofs_checks import library
+from proofs_checks import under_check
 from proofs_checks.claims import OURS, claims
 from proofs_checks.corrected import classes, coordinates, descent, polyak_lojasiewicz, search
+from proofs_checks.instances import one_state, quarters, tables
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.worlds import one_state, quarters, tables
 
 PAGE = Path(proofs_checks.__file__).parent / "corrected" / "corrected.md"
 RESET = polyak_lojasiewicz.reset()
@@ -35,7 +35,7 @@ def test_the_page_states_every_claim_of_the_chain() -> None:
 def test_derivatives_are_those_of_the_library(sample: Sample, data: st.DataObject) -> None:
     q = data.draw(tables(sample.visits.shape, quarters(8)))
     gradient = separated.jacobian(sample, q).T @ separated.slope(sample, q)
-    slope = library.descent_slope(sample, q).ravel()
+    slope = under_check.descent_slope(sample, q).ravel()
     assert gradient == pytest.approx(slope, abs=1e-10 * (1 + np.abs(q).max()) ** 2)
 
 

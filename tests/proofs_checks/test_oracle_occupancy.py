@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from gladius.model.mdp import TabularMDP
+from proofs_checks.instances import VALUES, tabular_mdps
 from proofs_checks.oracle import occupancy as oracle
 from proofs_checks.oracle.occupancy import expert
 from proofs_checks.sections.equivalence_occupancy import Function, functions
@@ -20,7 +21,6 @@ from proofs_checks.sections.proofs_quantitative_identification import (
     identified,
     inverse_norm,
 )
-from proofs_checks.worlds import VALUES, tabular_mdps
 
 
 @given(functions())

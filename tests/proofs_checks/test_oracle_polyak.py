@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gladius.model.mdp import Array
+from proofs_checks.instances import Empirical, empirical, full_samples, one_state
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.worlds import Empirical, empirical, full_samples, one_state
 
 
 def by_hand() -> polyak.Constants:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from scipy.special import logsumexp
 
-from proofs_checks.library import complex_slope, residual
+from proofs_checks.instances import Empirical, empirical
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.sections import _fits as fits
 from proofs_checks.sections.guarantees_pl import Regression, auxiliary_gradient, regressions
-from proofs_checks.worlds import Empirical, empirical
+from proofs_checks.under_check import complex_slope, residual
 
 
 def test_a_state_that_only_follows_another_action_is_not_evaluated() -> None:

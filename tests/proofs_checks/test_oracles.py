@@ -11,8 +11,8 @@ from scipy.optimize import linprog
 from scipy.special import log_softmax, logsumexp
 from scipy.stats import binom
 
+from proofs_checks.instances import VALUES, fitted, tabular_mdps
 from proofs_checks.oracle import ccp, soft_bellman, tables
-from proofs_checks.worlds import VALUES, fitted, tabular_mdps
 
 MILD = st.integers(-12, 12).map(lambda n: n / 4)
 BETAS = st.sampled_from([0.5, 0.9])

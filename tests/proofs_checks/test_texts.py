@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gladius.validate import InputError
-from proofs_checks import library
+from proofs_checks import under_check
 from proofs_checks.claims import claims
+from proofs_checks.instances import one_state
 from proofs_checks.printed_tables import (
     Printed,
     cell,
     load,
     rows,
 )
-from proofs_checks.worlds import one_state
 
 PUBLISHED = Path(__file__).parents[2] / "paper_tables" / "published"
 DISCOUNT = 0.95
@@ -151,10 +151,12 @@ def test_one_state_with_one_action_is_two_sided_pl_at_a_small_discount_factor(q,
     """f = (.75 Q)^2 - (Q - zeta)^2 / 16 has second derivatives 1 in Q and -1/8 in zeta."""
     sample = one_state([1], discount=0.25)
     point = np.full((1, 1), q), np.full(1, zeta)
-    here, least = (library.objective(sample, np.full((1, 1), x), point[1]) for x in (q, -zeta / 8))
-    most = library.objective(sample, point[0], point[0][0])  # zeta = V(Q) = Q
-    slope = library.descent_slope(sample, *point).item()
-    rounding = library.objective_rounding(sample, *point)
+    here, least = (
+        under_check.objective(sample, np.full((1, 1), x), point[1]) for x in (q, -zeta / 8)
+    )
+    most = under_check.objective(sample, point[0], point[0][0])  # zeta = V(Q) = Q
+    slope = under_check.descent_slope(sample, *point).item()
+    rounding = under_check.objective_rounding(sample, *point)
     assert abs(slope**2 / 2 - 1.0 * (here - least)) <= 4 * rounding
     assert abs((q - zeta) ** 2 / 128 - (most - here) / 8) <= rounding  # (df/dzeta)^2 / 2
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from gladius import BusEngine
 from gladius.model.risk import grouped_risk
 from gladius.panel.record import group
+from proofs_checks.instances import Empirical, empirical
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.worlds import Empirical, empirical
 from reproduce.cells import loss_bounds as landscape
 from reproduce.cells.corrected import ASCENT, PRINTED, descents
 from reproduce.cells.data import data_sets
