@@ -33,7 +33,7 @@ from reproduce.engine.output import (
 from reproduce.engine.progress import progress
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.store import Store, Stored, probe
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.engine.worker import Job, failure, one_thread, run_cell
 from reproduce.exhibits import PAPER
 
@@ -194,7 +194,7 @@ class Drawing:
                 continue
             self.waiting.remove(exhibit)
             stored = [self.final[entry.cell] for entry in entries]
-            results = Results(entries, stored, self.smoke, exhibit.view)
+            results = View(entries, stored, self.smoke, exhibit.view)
             code = keys.code(self.pieces[entry.cell] for entry in entries)
             view = keys.view(self.definitions, exhibit)
             manifest = describe(exhibit, results, code, view) | self.commit

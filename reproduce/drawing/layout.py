@@ -20,7 +20,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Figure
 
 from reproduce.engine.nouns import FAILED, NOT_RUN, Array
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.paper import published
 from reproduce.paper.judge import number
 
@@ -72,9 +72,7 @@ class Column:
     header: str = ""
 
 
-def side_by_side(
-    results: Results, columns: Sequence[Column], source: str, index: str
-) -> pd.DataFrame:
+def side_by_side(results: View, columns: Sequence[Column], source: str, index: str) -> pd.DataFrame:
     """A table of texts, `value (se)`, rows in the order of the cells.
 
     `source` names the published table and `index` what the rows are. A mark says how a number came
@@ -94,7 +92,7 @@ def side_by_side(
     return pd.DataFrame(table, index=pd.Index(rows, name=index))
 
 
-def texts(results: Results) -> dict[tuple[str, str, str], str]:
+def texts(results: View) -> dict[tuple[str, str, str], str]:
     """(row, column, protocol) -> `text` of the MAPE."""
     frame = results.frame()
     lines = [line for _, line in frame[frame["statistic"] == "MAPE"].iterrows()]

@@ -27,7 +27,7 @@ PATH = (
 )
 PATH_OF_VIEWS = (
     "reproduce.engine.store:decode",
-    "reproduce.engine.view:Results",
+    "reproduce.engine.view:View",
     "reproduce.engine.output:draw",
 )
 ON_DEVICE, COMPILED = "reproduce.engine.device:computing_on", "gladius.solvers.compiled:compiled"

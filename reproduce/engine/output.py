@@ -20,7 +20,7 @@ from proofs_checks.digests import file_sha256
 from reproduce.engine.keys import combined
 from reproduce.engine.nouns import Exhibit
 from reproduce.engine.store import Stored, write
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 
 MANIFESTS = "manifests"
 STAGING = ".staging-"  # then the process that writes there
@@ -31,7 +31,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def write_exhibit(
-    exhibit: Exhibit, results: Results, manifest: Mapping[str, Any], out: Path
+    exhibit: Exhibit, results: View, manifest: Mapping[str, Any], out: Path
 ) -> list[Path]:
     """The files: CSVs, what `render` adds; with the manifest they are swapped in when all are made.
 
@@ -63,7 +63,7 @@ def write_exhibit(
     return [out / name for name in files]
 
 
-def draw(exhibit: Exhibit, results: Results, folder: Path) -> list[Path]:
+def draw(exhibit: Exhibit, results: View, folder: Path) -> list[Path]:
     """The files of an exhibit, in an empty folder."""
     for end, frame in (("", results.frame()), (TIMINGS, results.times())):
         text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
@@ -141,7 +141,7 @@ def costs(out: Path) -> dict[str, float]:
     return seconds
 
 
-def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[str, Any]:
+def describe(exhibit: Exhibit, results: View, code: str, view: str) -> dict[str, Any]:
     """How an exhibit came about, from its cells alone: the same cells, the same description."""
     by_cell = {entry.cell: stored for entry, stored in results}
     stored = list(by_cell.values())

@@ -16,17 +16,17 @@ if TYPE_CHECKING:  # pandas costs what the command `list` takes
 
 COLUMNS = ["row", "column", "protocol", "statistic", "value", "se", "repetitions", "status"]
 TIMES = ["row", "column", "protocol", "cpu_seconds"]
-View = Callable[[Entry, Result], Sequence[Record]]
+Shown = Callable[[Entry, Result], Sequence[Record]]
 
 
 @dataclass(frozen=True)
-class Results:
+class View:
     """An exhibit's entries and what is stored for each, in the order of display."""
 
     entries: Sequence[Entry]  # all of them, those that the CSV does not show too
     stored: Sequence[Stored]  # for each entry
     smoke: bool  # whether this is a smoke run, whose numbers mean nothing
-    view: View = as_stored  # the exhibit's
+    view: Shown = as_stored  # the exhibit's
 
     def frame(self, hidden: bool = False) -> "pd.DataFrame":
         """The long table (COLUMNS) of the entries shown; with `hidden`, of all."""
@@ -86,7 +86,7 @@ def mean_of(x: Array) -> tuple[float, float, int]:
     return float(x.mean()), se, len(x)
 
 
-def records(entry: Entry, stored: Stored, view: View = as_stored) -> Sequence[Record]:
+def records(entry: Entry, stored: Stored, view: Shown = as_stored) -> Sequence[Record]:
     """What an entry shows; a record without a value where its cell failed."""
     if stored.failed:
         return (Record(entry.statistic, math.nan, status=stored.status, repetitions=0),)

@@ -23,7 +23,7 @@ from reproduce.cells.fits_author import epoch_records, training
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result
-from reproduce.engine.view import COLUMNS, Results, mean_of
+from reproduce.engine.view import COLUMNS, View, mean_of
 from reproduce.exhibits import table_2
 from reproduce.paper import published
 from reproduce.paper.judge import CRITICAL, number
@@ -129,7 +129,7 @@ TARGETS = (  # ratios only where the bound's class contains the true reward
 )
 
 
-def check(results: Results, row: str, target: Target) -> Check | None:
+def check(results: View, row: str, target: Target) -> Check | None:
     """The target in a row; None where a cell that it needs does not exist or has no result."""
     ours = _errors(results, row, target.ours)
     if ours is None:
@@ -146,7 +146,7 @@ def check(results: Results, row: str, target: Target) -> Check | None:
     return Check(row, target, mean / unit, se / unit, times)
 
 
-def _errors(results: Results, row: str, which: tuple[str, str]) -> Array | None:
+def _errors(results: View, row: str, which: tuple[str, str]) -> Array | None:
     for entry, stored in results:
         if (entry.row, entry.column, entry.protocol) == (row, *which):
             errors = stored.result.replications.get("MAPE")
@@ -162,7 +162,7 @@ HEADERS = {
 }
 
 
-def render(results: Results, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """MAPE, ratios and differences with verdicts, all checks as a CSV, and the figure."""
     rows, mape = results.rows, layout.texts(results)
     table = {
@@ -215,7 +215,7 @@ PRINTED = ("GLADIUS", "Rust")  # columns of the paper
 DODGE = 1.03  # factor between neighbouring markers of one N
 
 
-def _draw(results: Results) -> layout.Figure:
+def _draw(results: View) -> layout.Figure:
     """MAPE against N under the affine reward, ours filled and the paper's hollow, log-log."""
     figure = layout.new_figure(layout.COLUMN_WIDTH, 5.4)
     axes = figure.add_subplot()

@@ -23,7 +23,7 @@ from reproduce.cells.corrected import ASCENT, COMPARED, METHODS, PRINTED
 from reproduce.cells.loss_bounds import FROM_ZERO, TERMS, protocol
 from reproduce.drawing import layout
 from reproduce.engine.nouns import Cell, Entry, Exhibit, Record, Result
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 
 NAME = "constants"
 TRAJECTORIES, RADII = (50, 1000), (1.0, 10.0)  # of the balls
@@ -71,7 +71,7 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
     return [replace(r, row=f"{size}, {r.row}") for r in of_data_sets]
 
 
-def render(results: Results, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """Two figures and a table."""
     _draw_balls(results, out)
     _write_balls(results, out)
@@ -81,7 +81,7 @@ def render(results: Results, out: Path) -> None:
 # --- the appendix's constants in balls
 
 
-def _draw_balls(results: Results, out: Path) -> None:
+def _draw_balls(results: View, out: Path) -> None:
     """A row for each constant, in it a strip of points for each data set and ball."""
     figure = layout.new_figure(layout.PAGE, 4.8)
     axes, names = figure.subplots(), list[str]()
@@ -105,7 +105,7 @@ def _draw_balls(results: Results, out: Path) -> None:
     layout.save(figure, out, NAME)
 
 
-def _write_balls(results: Results, out: Path) -> None:
+def _write_balls(results: View, out: Path) -> None:
     frame = results.frame()
     value = frame.set_index(["row", "protocol", "statistic"])["value"]
     rows = [entry.row for entry in results.entries if entry.statistic == "PL"]
@@ -143,7 +143,7 @@ def _write_balls(results: Results, out: Path) -> None:
 LOOKS = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), "-")
 
 
-def _draw_chain(results: Results, out: Path) -> None:
+def _draw_chain(results: View, out: Path) -> None:
     figure = layout.new_figure(layout.PAGE, 3.6)
     panels = figure.subplots(1, 2)
     for axes in panels:

@@ -24,7 +24,7 @@ from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result, worst
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.paper.judge import CRITICAL, number
 
 NAME = "coverage"
@@ -240,7 +240,7 @@ def texts(frame: pd.DataFrame, start: str, end: str | tuple[str, ...]) -> str:
     return " ".join(number(value) for value in lines["value"])
 
 
-def render(results: Results, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """A line for each design, size and method."""
     frame, body = results.frame(), []
     for entry in results.entries:

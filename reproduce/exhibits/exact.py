@@ -24,7 +24,7 @@ from reproduce.cells.public_data import FOUND, SEEDS, UNBOUNDED
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.paper import published
 from reproduce.paper.compare import read
 from reproduce.paper.judge import number
@@ -132,7 +132,7 @@ def _compared(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(printed=texts, is_equal=equal)
 
 
-def render(results: Results, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """A line for each printed line by mileage, and the seeds with what each gives."""
     frame = _compared(results.frame())
     body: dict[tuple[str, str, str], dict[str, str]] = {}

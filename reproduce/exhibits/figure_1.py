@@ -17,7 +17,7 @@ from reproduce.drawing import layout
 from reproduce.drawing.layout import PAPER, Column
 from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import Entry, Exhibit
-from reproduce.engine.view import Results, mean_of
+from reproduce.engine.view import View, mean_of
 from reproduce.paper import published
 
 NAME = "figure_1"
@@ -87,7 +87,7 @@ BOUNDS = {
 }
 
 
-def render(results: Results, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """The table, and MAPE against K."""
     table = layout.side_by_side(results, LAYOUT, NAME, "K")
     differences = [_difference_to_no_inputs(results, str(k)) for k in table.index]
@@ -102,7 +102,7 @@ def render(results: Results, out: Path) -> None:
     layout.save(_draw(results), out, NAME)
 
 
-def _draw(results: Results) -> layout.Figure:
+def _draw(results: View) -> layout.Figure:
     figure = layout.new_figure(layout.COLUMN_WIDTH, 4.2)
     axes = figure.add_subplot()
     frame, printed = results.frame(), published.load(NAME)
@@ -127,7 +127,7 @@ def _draw(results: Results) -> layout.Figure:
     return figure
 
 
-def _difference_to_no_inputs(results: Results, row: str) -> str:
+def _difference_to_no_inputs(results: View, row: str) -> str:
     """Mean difference of ours to K = 0 on the same mileage paths (standard error)."""
     errors = [results.get(k, *OURS).result.replications.get("MAPE", ()) for k in (row, "0")]
     if not all(errors):

@@ -14,7 +14,7 @@ from gladius.designs.bus import BusEngine
 from reproduce.cells.bus_exact import MILEAGES
 from reproduce.drawing import layout
 from reproduce.engine.nouns import Array, Entry, Exhibit, Record, Result
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.exhibits import table_3
 from reproduce.paper import published
 
@@ -36,7 +36,7 @@ def make_figure(name: str, number: str, trajectories: int, table: str) -> Exhibi
     def entries(smoke: bool) -> list[Entry]:
         return table_3.estimator_entries(trajectories, smoke)
 
-    def render(results: Results, out: Path) -> None:
+    def render(results: View, out: Path) -> None:
         figure = _draw(results, str(trajectories), published_errors(table))
         layout.save(figure, out, name)
 
@@ -68,7 +68,7 @@ def published_errors(table: str) -> dict[tuple[str, int], Array]:
     return differences
 
 
-def _draw(results: Results, row: str, printed: dict[tuple[str, int], Array]) -> layout.Figure:
+def _draw(results: View, row: str, printed: dict[tuple[str, int], Array]) -> layout.Figure:
     """A row of panels for each action, in it one for each method."""
     figure = layout.new_figure(layout.PAGE, 4.2)
     panels = figure.subplots(len(ACTIONS), len(OURS), sharex=True, sharey="row")

@@ -15,7 +15,7 @@ from scipy import stats
 from reproduce.drawing import layout
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 
 NAME = "figure_gumbel"
 ROW, COLUMN = "-gamma", "Gumbel(-gamma, 1)"
@@ -67,7 +67,7 @@ def compute(cell: Cell) -> Result:
     )
 
 
-def render(results: Results, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """The printed density over a histogram of the draws, with the mean."""
     result = results.get(ROW, COLUMN, "measured").result
     if not result.records:

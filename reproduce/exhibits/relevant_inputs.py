@@ -17,7 +17,7 @@ from reproduce.cells.many_inputs import FALSE, FOUND, RIGHT, ZETA_FALSE, ZETA_RI
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import Entry, Exhibit, Result
-from reproduce.engine.view import Results, mean_of
+from reproduce.engine.view import View, mean_of
 from reproduce.paper.targets import repetitions
 
 NAME = "relevant_inputs"
@@ -47,7 +47,7 @@ def entries(smoke: bool) -> list[Entry]:
     return listed
 
 
-def render(results: Results, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """One line a world, beside its oracle."""
     lines = [_line(results, row) for row in results.rows]
     names = ["world", "what matters", "data sets", "MAPE", "beside it", "difference", "ratio"]
@@ -57,7 +57,7 @@ def render(results: Results, out: Path) -> None:
     layout.write(table, out, NAME, EXHIBIT.title, notes(NAME))
 
 
-def _line(results: Results, row: str) -> tuple[str, ...] | None:
+def _line(results: View, row: str) -> tuple[str, ...] | None:
     """The line of a world; None where a cell failed, whose reason is in the CSV."""
     ours = results.get(row, *OURS).result
     if not ours.records:

@@ -24,7 +24,7 @@ from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
 from reproduce.engine import seeds
 from reproduce.engine.nouns import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
-from reproduce.engine.view import Results as Cells
+from reproduce.engine.view import View
 from reproduce.paper.judge import CRITICAL, number
 
 NAME = "rust"
@@ -164,7 +164,7 @@ def raw(cell: Cell) -> Result:
     return Result(tuple(records), arrays={"probability": fit.policy(grid)[:, 1]})
 
 
-def render(results: Cells, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """The table, group by group, and the figure for group 4."""
     keys = ["row", "column", "protocol", "statistic"]
     frame = results.frame().to_dict("records")
@@ -188,7 +188,7 @@ def render(results: Cells, out: Path) -> None:
     layout.save(_draw(results), out, NAME)
 
 
-def _draw(results: Cells) -> layout.Figure:
+def _draw(results: View) -> layout.Figure:
     """Probability of replacement against mileage, group 4."""
     figure = layout.new_figure(layout.COLUMN_WIDTH, 3.2)
     axes = figure.add_subplot()

@@ -27,7 +27,7 @@ from reproduce.cells.fits import fitting
 from reproduce.cells.step_sizes import CLOSE, STEPS, TERM, setting_name
 from reproduce.drawing import layout
 from reproduce.engine.nouns import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result
-from reproduce.engine.view import Results, records
+from reproduce.engine.view import View, records
 from reproduce.paper.judge import number
 
 NAME = "stability"
@@ -99,7 +99,7 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
     return (*result.records, *extra)
 
 
-def render(results: Results, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """The map, the traces, and two tables: runs on data, and steps."""
     _draw_map(results, out)
     _draw_traces(results, out)
@@ -107,12 +107,12 @@ def render(results: Results, out: Path) -> None:
     _write_steps(results, out)
 
 
-def _maps(results: Results) -> list[tuple[Any, Any]]:
+def _maps(results: View) -> list[tuple[Any, Any]]:
     """(settings, arrays) of each discount that was computed."""
     return [(e.cell.settings, s.result.arrays) for e, s in results if "growth" in s.result.arrays]
 
 
-def _draw_map(results: Results, out: Path) -> None:
+def _draw_map(results: View, out: Path) -> None:
     """One panel for each number of ascents."""
     from matplotlib import colormaps
 
@@ -175,7 +175,7 @@ LOOKS = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # so that grey tells th
 RATIO_TICKS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
-def _draw_traces(results: Results, out: Path) -> None:
+def _draw_traces(results: View, out: Path) -> None:
     """The level and the signed Bellman term against iterations."""
     figure = layout.new_figure(layout.PAGE, 3.0)
     panels = figure.subplots(1, 2)
@@ -256,7 +256,7 @@ def needed(frame: pd.DataFrame) -> list[str]:
     return sentences
 
 
-def _write_runs(results: Results, out: Path) -> None:
+def _write_runs(results: View, out: Path) -> None:
     """The runs on data as a table."""
     table = {}
     for entry, stored in results:
@@ -288,7 +288,7 @@ def _count(number: float, of: int) -> str:
     return "-" if math.isnan(number) else f"{number:.0f} of {of}"
 
 
-def _notes(results: Results) -> list[str]:
+def _notes(results: View) -> list[str]:
     """What a reader of the runs must know; the rates are those of the level flow."""
     beta, frame = BusEngine().discount, results.frame()
     rhos = sorted({ascents * ratio for ascents, ratio in RUNS})
@@ -313,7 +313,7 @@ def _notes(results: Results) -> list[str]:
     ]
 
 
-def _write_steps(results: Results, out: Path) -> None:
+def _write_steps(results: View, out: Path) -> None:
     """Steps until r is close, by the steps of both blocks."""
     frame = results.frame()
     steps = {line["row"]: line for _, line in frame[frame["statistic"] == STEPS].iterrows()}

@@ -48,7 +48,7 @@ from reproduce.drawing.tick_reasons import (
     reason,
 )
 from reproduce.engine.nouns import FAILED, Cell, Entry, Exhibit, Record, Result
-from reproduce.engine.view import Results, mean_of
+from reproduce.engine.view import View, mean_of
 from reproduce.paper import published
 from reproduce.paper.compare import counts
 from reproduce.paper.judge import number
@@ -218,7 +218,7 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
     return result.records
 
 
-def slope(results: Results, line: Line) -> tuple[float, float, int]:
+def slope(results: View, line: Line) -> tuple[float, float, int]:
     """(mean, half width of its 95 % interval, regressions) of the slope of log MAPE in log N."""
     errors, sizes = [], []
     score = f"MAPE {LAST}" if line.is_trained else "MAPE"
@@ -263,7 +263,7 @@ class Tick:
         return self.line.name.partition(", ")[2]
 
 
-def ticks(results: Results) -> dict[tuple[str, str], list[Tick]]:
+def ticks(results: View) -> dict[tuple[str, str], list[Tick]]:
     """(method, column) -> what each of its forms shows."""
     frame = results.frame()
     found: dict[tuple[str, str], list[Tick]] = {}
@@ -283,7 +283,7 @@ def by_form(forms: Sequence[Tick], texts: Sequence[str]) -> str:
     return "; ".join(f"{form}: {text}" if form else text for form, text in named)
 
 
-def render(results: Results, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """The table of methods, and a CSV with a verdict for each of the paper's 91 cells."""
     body: dict[str, dict[str, str]] = {}
     cells = []
@@ -324,9 +324,7 @@ def printed_tick(name: str, column: str) -> str:
     return str(value.item()) if len(value) else NO_ROW
 
 
-def measured_tick(
-    results: Results, frame: pd.DataFrame, line: Line, column: str
-) -> tuple[float, str]:
+def measured_tick(results: View, frame: pd.DataFrame, line: Line, column: str) -> tuple[float, str]:
     """(tick, the number behind it)."""
     if column in line.silent:
         return math.nan, line.silent[column]
@@ -366,7 +364,7 @@ def measured_tick(
 
 
 def _scale_text(
-    results: Results,
+    results: View,
     line: Line,
     tick: float,
     value: Mapping[Any, float],

@@ -26,7 +26,7 @@ from reproduce.drawing import layout
 from reproduce.drawing.layout import PAPER, Column
 from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import Cell, Entry, Exhibit, Record, Result
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.paper import published
 from reproduce.paper.judge import number
 
@@ -102,7 +102,7 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
     return (*result.records, *runs)
 
 
-def bound_value(results: Results, row: str, numeral: str) -> float:
+def bound_value(results: View, row: str, numeral: str) -> float:
     """A bound of `exact.BOUNDS` in a row, per cent; NaN if its class lacks the true reward."""
     records = results.get(row, BOUND, MEASURED).result.records
     return next((r.value for r in records if r.protocol == bound_protocol(numeral)), math.nan)
@@ -138,7 +138,7 @@ SHORT = [(name, header) for name in ("Rust", "ML-IRL", "GLADIUS") for header in 
 SHORT.append(("GLADIUS", AUTHORS))
 
 
-def render(results: Results, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """Both tables."""
     table = layout.side_by_side(results, LAYOUT, NAME, "trajectories").T
     below = notes(NAME, repetitions=NETWORK_REPETITIONS, largest=max(SOME_SIZES[NETWORK]))

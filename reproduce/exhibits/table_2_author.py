@@ -29,7 +29,7 @@ from reproduce.cells.step_sizes import STEPS
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import Entry, Exhibit, Record, Result
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.paper import published
 from reproduce.paper.judge import number
 
@@ -89,14 +89,14 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
     ]
 
 
-def of_group(results: Results, row: str, group: str, statistic: str) -> list[float]:
+def of_group(results: View, row: str, group: str, statistic: str) -> list[float]:
     """A number of every training of a group, and of the public start's; none if none was run."""
     found = [x for name in GROUPS[group] for x in numbers(results, row, name, statistic)]
     with_start = found and group in WITH_START
     return [*found, *(numbers(results, row, ONE, statistic) if with_start else ())]
 
 
-def numbers(results: Results, row: str, protocol: str, statistic: str) -> Sequence[float]:
+def numbers(results: View, row: str, protocol: str, statistic: str) -> Sequence[float]:
     """A number of every pass of a training; none where it was not run."""
     for entry, stored in results:
         if (entry.row, entry.column, entry.protocol) == (row, PROCEDURE, protocol):
@@ -113,7 +113,7 @@ def span(values: Sequence[float], of: int) -> str:
     return text if len(values) == of else f"{text} ({len(values)})"
 
 
-def lines(results: Results) -> Iterator[tuple[tuple[str, str], list[str]]]:
+def lines(results: View) -> Iterator[tuple[tuple[str, str], list[str]]]:
     """Label -> text for each N."""
     rows, printed = results.rows, published.load("table_2")
     printed = printed[printed["column"].eq("GLADIUS")].set_index("row")
@@ -153,7 +153,7 @@ def value(result: Result) -> float:
     return result.records[0].value if result.records else float("nan")
 
 
-def render(results: Results, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """The table and the figure."""
     table = pd.DataFrame(dict(lines(results)), index=pd.Index(results.rows, name="trajectories")).T
     below = notes(NAME, step=public_fits.STEP, networks=1 + len(OTHERS), changes=len(CHANGES))
@@ -166,7 +166,7 @@ LINES = {"leak_free ML": ("Rust", "--"), f"measured {LEVEL}": ("network", ":")}
 LINES |= {"leak_free plug-in": ("PQR", "-."), "leak_free ours": ("GLADIUS", "-")}
 
 
-def _draw(results: Results) -> layout.Figure:
+def _draw(results: View) -> layout.Figure:
     """Errors against N, log-log: printed, procedure with its range, and estimators as lines."""
     figure = layout.new_figure(layout.COLUMN_WIDTH, 5.2)
     axes, rows = figure.add_subplot(), results.rows

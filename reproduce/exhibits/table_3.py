@@ -28,7 +28,7 @@ from reproduce.drawing import layout
 from reproduce.drawing.layout import MARKS, PAPER, Column
 from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.exhibits import table_2
 from reproduce.paper import published
 
@@ -143,7 +143,7 @@ def make_table(
         status = "ok" if entry.column == true else status_of(entry, result)
         return sampling_summary(replications(result, quantity), quantity, actions, status)
 
-    def render(results: Results, out: Path) -> None:
+    def render(results: View, out: Path) -> None:
         frame, printed = results.frame(), published.load(name)
         body = {}
         for action, (line, suffix) in product(actions, _lines(true)):

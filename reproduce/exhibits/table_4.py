@@ -30,7 +30,7 @@ from reproduce.cells.imitation import imitation_cell
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
 from reproduce.engine.nouns import SEVERITY, Array, Cell, Entry, Exhibit
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.paper import published
 from reproduce.paper.targets import LEVEL, holm, interval, paired
 
@@ -89,12 +89,12 @@ def entries(smoke: bool) -> list[Entry]:
     return listed
 
 
-def rows_of(results: Results) -> list[str]:
+def rows_of(results: View) -> list[str]:
     """The rows with demonstrations."""
     return [label for label in results.rows if "/" in label]
 
 
-def scores(results: Results) -> dict[tuple[str, str], Array]:
+def scores(results: View) -> dict[tuple[str, str], Array]:
     """(row, column) -> (seeds,) scores, of the cells that were run."""
     return {
         (entry.row, entry.column): np.array(stored.result.replications["score"])
@@ -136,7 +136,7 @@ def _printed_lead(row: str, printed: pd.DataFrame) -> tuple[float, float, float]
     return lead, z, float(2 * stats.norm.sf(abs(z)))
 
 
-def render(results: Results, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """The table; pairs as CSV; the learning curves."""
     of_seeds = scores(results)
     printed = published.load(NAME).set_index(["row", "column", "statistic"])["value"].to_dict()
@@ -178,7 +178,7 @@ def _text(x: Array) -> str:
     return f"{mean:.1f} [{low:.1f}, {high:.1f}]"
 
 
-def _curves(results: Results) -> Figure:
+def _curves(results: View) -> Figure:
     """Score against the budget, at the fewest and the most trajectories."""
     figure = layout.new_figure(layout.PAGE, 4.2)
     rows = rows_of(results)

@@ -19,7 +19,7 @@ from reproduce.drawing import layout
 from reproduce.drawing.notes import caption
 from reproduce.engine.nouns import Cell, Entry, Exhibit, Result
 from reproduce.engine.store import Stored
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 
 
 def stored(result: Result, status: str = "ok") -> Stored:
@@ -36,16 +36,16 @@ def computed(cell: Cell) -> Stored:
     return stored(cell.function()(cell))
 
 
-def results_of(exhibit: Exhibit, entries: Sequence[Entry] | None = None) -> Results:
+def results_of(exhibit: Exhibit, entries: Sequence[Entry] | None = None) -> View:
     """The smoke entries, or these, computed."""
     listed = exhibit.checked_entries(True) if entries is None else entries
-    return Results(listed, [computed(e.cell) for e in listed], True, exhibit.view)
+    return View(listed, [computed(e.cell) for e in listed], True, exhibit.view)
 
 
-def failed(exhibit: Exhibit) -> Results:
+def failed(exhibit: Exhibit) -> View:
     """Its smoke entries, every cell failed."""
     listed = exhibit.checked_entries(True)
-    return Results(listed, [FAILED for _ in listed], True, exhibit.view)
+    return View(listed, [FAILED for _ in listed], True, exhibit.view)
 
 
 def entry_of(name: str, row: str, column: str, protocol: str = "", smoke: bool = True) -> Entry:
@@ -61,7 +61,7 @@ def resized(entry: Entry, **settings: Any) -> Entry:
     return replace(entry, cell=replace(entry.cell, settings={**entry.cell.settings, **settings}))
 
 
-def written(exhibit: Exhibit, results: Results, out: Path) -> pd.DataFrame:
+def written(exhibit: Exhibit, results: View, out: Path) -> pd.DataFrame:
     """Write the CSV and what the exhibit draws; all of it is there. The CSV."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{exhibit.name}.csv"

@@ -35,7 +35,7 @@ from reproduce.cells.data import TRUTHS
 from reproduce.cells.fits import compute, fitting, resamples
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Cell, Entry, Record, Result, summarise
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.exhibits import accuracy, table_2
 from reproduce.exhibits.accuracy import check
 from reproduce.paper.targets import (
@@ -159,7 +159,7 @@ def test_interval_and_paired_difference_by_hand() -> None:
 
 
 # --- accuracy
-def planted(errors: dict[tuple[str, str], list[float]], bound: float) -> Results:
+def planted(errors: dict[tuple[str, str], list[float]], bound: float) -> View:
     """One affine row of the exhibit, with these replications and this bound (iv)."""
     entries, cells = [], []
     for which, values in errors.items():
@@ -169,7 +169,7 @@ def planted(errors: dict[tuple[str, str], list[float]], bound: float) -> Results
         cells.append(stored(Result(records, {"MAPE": values})))
     entry = bound_entry("affine/50", 50)
     record = Record("MAPE", bound, repetitions=0, protocol=bound_protocol("iv"))
-    return Results([*entries, entry], [*cells, stored(Result((record,)))], True)
+    return View([*entries, entry], [*cells, stored(Result((record,)))], True)
 
 
 TO_BOUND, TO_PLUG_IN = accuracy.TARGETS[1:]

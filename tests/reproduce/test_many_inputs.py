@@ -16,7 +16,7 @@ from reproduce.cells.inputs_designs import VARIANTS
 from reproduce.cells.many_inputs import FALSE, RIGHT, compute, fitting, make_world
 from reproduce.engine.nouns import Result, summarise
 from reproduce.engine.seeds import generators
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.exhibits import figure_1, relevant_inputs
 from tests.reproduce.smoke_results import stored, written
 
@@ -101,7 +101,7 @@ def test_bounds_grow_with_the_inputs_that_get_a_coefficient() -> None:
 def test_figure_1_is_drawn(tmp_path: Path) -> None:
     entries = figure_1.EXHIBIT.checked_entries(True)
     result = Result(summarise("MAPE", [1.0, 2.0], ["ok"] * 2), {"MAPE": [1.0, 2.0]})
-    results = Results(entries, [stored(result) for _ in entries], True)
+    results = View(entries, [stored(result) for _ in entries], True)
     frame = written(figure_1.EXHIBIT, results, tmp_path)
     assert {"figure_1.png", "figure_1.pdf"} <= {path.name for path in tmp_path.iterdir()}
     protocols = set(frame[frame["column"] == "GLADIUS"]["protocol"])
@@ -137,7 +137,7 @@ def test_the_verdict_counts_misses(
         for name, share in ((RIGHT, right), (FALSE, false)):
             records += summarise(name, [share] * 2, ["ok"] * 2)[:1]
         cells.append(stored(Result(records, {"MAPE": [error] * 2})))
-    frame = written(relevant_inputs.EXHIBIT, Results(entries, cells, True), tmp_path)
+    frame = written(relevant_inputs.EXHIBIT, View(entries, cells, True), tmp_path)
     assert text in relevant_inputs.verdict(tmp_path)
     is_oracle = frame["protocol"].eq("fresh inputs given") & frame["statistic"].eq("MAPE")
     frame.loc[is_oracle, "value"] = 5.0  # an oracle that fails is no measure

@@ -16,7 +16,7 @@ from reproduce.cells.public_trainings import BEST, BEST_EPOCH, FIRST, LAST, MEDI
 from reproduce.cells.step_sizes import CLOSE, Tables
 from reproduce.engine.nouns import Cell, Entry, Record, Result
 from reproduce.engine.store import Stored
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.exhibits import table_2_author
 from tests.reproduce.smoke_results import stored, written
 
@@ -128,7 +128,7 @@ def test_the_table_has_ranges_where_trainings_were_run(tmp_path: Path) -> None:
     entries = table_2_author.EXHIBIT.checked_entries(True)
     few = [e for e in entries if e.row == "50" or not e.cell.settings.get("long")]
     few = [e for e in few if e.protocol != "author seed 5"]
-    results = Results(few, [planted(e) for e in few], True, table_2_author.EXHIBIT.view)
+    results = View(few, [planted(e) for e in few], True, table_2_author.EXHIBIT.view)
     frame = written(table_2_author.EXHIBIT, results, tmp_path)
     texts = dict(table_2_author.lines(results))
     assert texts["GLADIUS", "paper"] == ["3.44 (1.28)", "0.84 (0.51)"]

@@ -31,7 +31,7 @@ from reproduce.engine.output import STAGING
 from reproduce.engine.progress import progress
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.store import Store, _sealed, decode
-from reproduce.engine.view import COLUMNS, Results
+from reproduce.engine.view import COLUMNS, View
 from reproduce.paper import published
 from tests.reproduce.toys import ROWS, files, numbers, toy
 
@@ -114,7 +114,7 @@ def test_hidden_entries_are_for_the_renderer_only_and_a_view_chooses_what_is_sho
     (visible, hidden) = toy(rows=("10",)).entries(False)
     seen: list[int] = []
 
-    def render(results: Results, out: Path) -> None:
+    def render(results: View, out: Path) -> None:
         seen.extend((len(results.frame()), len(results.frame(hidden=True))))
 
     exhibit = replace(
@@ -152,13 +152,13 @@ def test_results_pair_replications_of_equal_data_and_refuse_others(
     run(toy())
     entries = toy().entries(False)
     stored = [decode(Store(tmp_path / "build").path(e.cell).read_text(), e.cell) for e in entries]
-    results = Results(entries, stored, False)
+    results = View(entries, stored, False)
     gap, se, pairs = results.paired("10", ("B", "measured"), ("A", "measured"))
     assert (gap, se, pairs) == (pytest.approx(1.0), pytest.approx(0.0, abs=1e-12), 5)
     seed = {**stored[1].provenance["seed"], "root": 1}
     stored[1] = replace(stored[1], provenance={**stored[1].provenance, "seed": seed})
     with pytest.raises(InputError, match="seeds"):
-        Results(entries, stored, False).paired("10", ("A", "measured"), ("B", "measured"))
+        View(entries, stored, False).paired("10", ("A", "measured"), ("B", "measured"))
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def tables(folder: Path) -> dict[str, bytes]:
 def test_an_exhibit_that_cannot_be_drawn_is_named_and_the_others_go_on(
     run: Run, tmp_path: Path
 ) -> None:
-    def render(results: Results, out: Path) -> None:
+    def render(results: View, out: Path) -> None:
         (out / "half.pdf").touch()
         raise ValueError("no such column")
 

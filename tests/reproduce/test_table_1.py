@@ -20,7 +20,7 @@ from reproduce.cells import table_1_cells as traits
 from reproduce.cells.fits import TRAJECTORIES
 from reproduce.drawing import tick_reasons
 from reproduce.engine.nouns import Array, Cell, Entry, Record, Result
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.exhibits import table_1, table_2
 from reproduce.paper import compare, published
 from reproduce.paper.compare import counts
@@ -154,14 +154,14 @@ def test_a_start_that_is_a_reward_is_one_function_for_each_fit(plant: Callable[.
     assert np.abs(starts[0] - starts[1]).min() > 0
 
 
-def with_errors(name: str, power: float) -> Results:
+def with_errors(name: str, power: float) -> View:
     """Errors N^power times a factor of each data set, of one line."""
     entries, cells = [], []
     for n in (50, 500, 5000):
         entries.append(Entry(name, tick_reasons.RATE, f"measured {n}", Cell("fit")))
         errors = (np.array([1.0, 1.2, 0.8, 1.1]) * n**power).tolist()
         cells.append(stored(Result((), {"MAPE": errors})))
-    return Results(entries, cells, False)
+    return View(entries, cells, False)
 
 
 def test_the_slope_is_that_of_the_errors_of_the_line() -> None:
@@ -173,7 +173,7 @@ def test_the_slope_is_that_of_the_errors_of_the_line() -> None:
     assert math.isnan(slope("SAmQ", "SAmQ, 5 cells")[0])
 
 
-def rate(results: Results) -> tuple[float, str]:
+def rate(results: View) -> tuple[float, str]:
     return table_1.measured_tick(
         results, results.frame(), table_1.BY_NAME["NFXP"], tick_reasons.RATE
     )
@@ -217,7 +217,7 @@ def planted_cell(entry: Entry) -> Any:
 
 def test_the_pages_show_ticks_disagreements_and_what_is_not_decided(tmp_path: Path) -> None:
     entries = table_1.entries(False)
-    results = Results(entries, [planted_cell(e) for e in entries], True, table_1.view)
+    results = View(entries, [planted_cell(e) for e in entries], True, table_1.view)
     frame = written(table_1.EXHIBIT, results, tmp_path)
     assert OPEN in set(frame["status"])
     page = (tmp_path / "table_1.html").read_text("utf-8").replace("&#x27;", "'")
@@ -247,7 +247,7 @@ def test_the_time_at_the_largest_k_stands_beside_it() -> None:
     entry = entry_of("table_1", "NFXP", tick_reasons.SCALE)
     records = (Record(traits.TICK, 0.0), Record("largest K", 2.0), Record("MAPE there", 3.0))
     result = Result(records, arrays={traits.SECONDS: np.array([1.25])})
-    results = Results([entry], [stored(result)], True)
+    results = View([entry], [stored(result)], True)
     tick = table_1.measured_tick(
         results, results.frame(), table_1.BY_NAME["NFXP"], tick_reasons.SCALE
     )

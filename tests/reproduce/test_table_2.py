@@ -9,7 +9,7 @@ from reproduce.cells import fits
 from reproduce.cells.fits_author import EPOCHS_SHOWN
 from reproduce.engine.nouns import Entry, Result, summarise
 from reproduce.engine.store import Stored
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.exhibits import table_2
 from tests.reproduce.smoke_results import stored, written
 
@@ -40,7 +40,7 @@ def planted_result(entry: Entry) -> Stored:
 def test_all_files_are_drawn(tmp_path: Path) -> None:
     entries = table_2.EXHIBIT.checked_entries(True)
     cells = [planted_result(e) for e in entries]
-    frame = written(table_2.EXHIBIT, Results(entries, cells, True, table_2.view), tmp_path)
+    frame = written(table_2.EXHIBIT, View(entries, cells, True, table_2.view), tmp_path)
     tables = {f"{name}.{kind}" for name in TABLES for kind in ("tex", "html")}
     names = {path.name for path in tmp_path.iterdir()}
     assert names == tables | {"table_2.csv"}

@@ -17,7 +17,7 @@ from gladius.panel.record import Transitions
 from reproduce.cells import demonstrations, imitation
 from reproduce.engine import seeds
 from reproduce.engine.nouns import NOT_RUN, Cell, Result
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 from reproduce.exhibits import table_4
 from tests.reproduce.smoke_results import computed, stored, written
 
@@ -227,7 +227,7 @@ def test_the_verdict_follows_the_scores(tmp_path: Path) -> None:
     assert lines[1].startswith("BC against Gladius: higher in 1, lower in 0 of 1 rows")
 
 
-def smoke_results(statuses: Sequence[str]) -> Results:
+def smoke_results(statuses: Sequence[str]) -> View:
     """Acrobot's smoke entries with made-up scores; a status other than ok has no result."""
     rng = np.random.default_rng(3)
     entries = [e for e in table_4.entries(True) if e.column != table_4.EXPERT]
@@ -239,7 +239,7 @@ def smoke_results(statuses: Sequence[str]) -> Results:
         curve = np.ones((1, len(entry.cell.settings["budgets"])))
         result = Result(tuple(records), replications, {"curve": curve})
         cells.append(stored(result if status == "ok" else Result(()), status))
-    return Results(entries, cells, True)
+    return View(entries, cells, True)
 
 
 @gymnasium_needed

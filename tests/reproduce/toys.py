@@ -12,7 +12,7 @@ import pandas as pd
 from gladius.validate import InputError
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Cell, Entry, Exhibit, Record, Result, summarise
-from reproduce.engine.view import Results
+from reproduce.engine.view import View
 
 ROWS = ("10", "20", "30")
 
@@ -78,7 +78,7 @@ def compute(cell: Cell) -> Result:
     return Result(summarise("MAPE", values, ["ok"] * len(values)), {"MAPE": values}, {}, 0.5)
 
 
-def render(results: Results, out: Path) -> None:
+def render(results: View, out: Path) -> None:
     """Something beside the CSV."""
     (out / "toy.tex").write_text("a table")
 
