@@ -22,7 +22,8 @@ from gladius.panel.ties import TIE
 from gladius.validate import Array, InputError, Integers, check_finite, check_whole
 
 CODE = 20.0  # spreads from the median: a value so far out is most often a code
-CHANCE = 1e-6  # that all observations of an action are last, by chance, below which it is reported
+CHANCE = 1e-6  # that an action is last so often by chance, below which it is reported
+LAST_ODDS = 10.0  # of being last after an action, relative to the others, above which it is
 FEWEST_ENDS = 10  # of paths, to compare ends with other rows
 END_CHANCE = 0.01  # of ends that look like other rows, above which it is reported
 
@@ -170,16 +171,20 @@ def _check_ends(
 def warn_of_ends(
     actions: Integers, labels: NDArray[Any], ended: NDArray[np.bool_], name: str
 ) -> None:
-    """Warn of an action after which every path stops, at once or after one row, without an end."""
+    """Warn of an action after which most paths stop, at once or after one row, without an end."""
     is_last = np.append(labels[1:] != labels[:-1], True)
-    near = (is_last, np.append(is_last[1:], False) & ~is_last)
+    stops = is_last & ~ended
+    near = (stops, np.append(stops[1:], False) & ~is_last)
     for a in np.unique(actions[~ended]):
-        rows = np.flatnonzero(actions == a)
+        is_its = (actions == a) & ~ended
+        number, others = np.count_nonzero(is_its), np.count_nonzero(~is_its)
         for further, where in enumerate(near):
-            share = hypergeom.pmf(len(rows), len(actions), np.count_nonzero(where), len(rows))
-            if np.all(where[rows]) and share < CHANCE:
+            its, total = np.count_nonzero(where & is_its), np.count_nonzero(where)
+            odds = its * (others - total + its), (number - its) * (total - its)
+            is_most = its > number / 2 and odds[0] > LAST_ODDS * odds[1]
+            if is_most and hypergeom.sf(its - 1, len(actions), total, number) < CHANCE:
                 message = (
-                    f"{name}: after each of {len(rows)} times {a} its path has {further} further"
+                    f"{name}: after {its} of {number} times {a} its path has {further} further"
                 )
                 message += " rows: if that action ends the path, mark its row in done and remove"
                 warnings.warn(

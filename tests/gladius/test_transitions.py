@@ -324,9 +324,12 @@ def of_stops(frozen: int) -> pd.DataFrame:
 @pytest.mark.parametrize("frozen", [0, 1])
 def test_an_action_that_ends_paths_without_done_is_reported(frozen: int) -> None:
     """All its rows vanished, or its reward was 7.5 too low, without a word."""
-    with pytest.warns(UserWarning, match=f"30 times 2 its path has {frozen} further rows"):
+    with pytest.warns(UserWarning, match=f"30 of 30 times 2 its path has {frozen} further rows"):
         read(of_stops(frozen))
     frame = of_stops(0)
     assert len(read(frame.assign(end=frame["choice"] == 2), done="end")) == len(frame)
+    after = frame[frame["choice"] == 2].head(3)  # one stop in ten has a further row
+    with pytest.warns(UserWarning, match="27 of 30 times 2 its path has 0 further rows"):
+        read(pd.concat([frame, after.assign(year=after["year"] + 1, choice=0)]))
     frame.loc[frame.groupby("who").head(1).index, "choice"] = 2  # taken elsewhere, too
     read(frame)
