@@ -38,9 +38,11 @@ def read_columns(
     done: str | None = None,
     number_of_actions: int | None = None,
     categorical: Sequence[str] = (),
+    carry: Sequence[str] = (),
 ) -> tuple[Any, ...]:
     """The fields of `Transitions`, in order; see `Transitions.from_frame`."""
-    check_columns(frame, state, next_state, [action, id, *filter(None, (time, done))])
+    check_columns(frame, state, next_state, [action, id, *filter(None, (time, done)), *carry])
+    carried = {name: check_finite(name, frame[name].to_numpy()) for name in carry}
     same = [*zip(state, next_state or state, strict=True), (action,)]
     categories = find_categories(frame, same, categorical)
     action_names = tuple(map(str, categories.get(action, ())))
@@ -60,6 +62,7 @@ def read_columns(
     if action in categories:
         taken = pd.Index(categories[action]).get_indexer(pd.Index(frame[action]))
     actions = check_actions(taken, len(frame), size, action)
+    order = np.arange(len(frame))
     if time is not None or next_state is None:
         order, is_followed = _order(frame, labels, id, time, next_state is None)
         states, next_states, actions = states[order], next_states[order], actions[order]
@@ -68,8 +71,10 @@ def read_columns(
             columns = np.column_stack([states, actions])
             _check_ends(ended, labels, id, done, frame[time].to_numpy()[order], columns)
     warn_of_ends(actions, labels, ended, action)
+    carried = {name: column[order] for name, column in carried.items()}
+    is_moved = bool(np.any(np.diff(order) < 0))
     if next_state is not None:
-        return states, actions, next_states, labels, ended, *further
+        return states, actions, next_states, labels, ended, *further, carried, is_moved
     next_states = np.where(is_followed[:, None], np.roll(states, -1, axis=0), states)
     is_transition = is_followed | ended
     if not np.any(is_transition):
@@ -81,7 +86,8 @@ def read_columns(
         warnings.warn(message, stacklevel=4)
     rows = np.flatnonzero(is_transition)
     read = states[rows], actions[rows], next_states[rows], labels[rows], ended[rows]
-    return *read, *further
+    carried = {name: column[rows] for name, column in carried.items()}
+    return *read, *further, carried, is_moved
 
 
 def check_columns(
