@@ -87,7 +87,10 @@ class Results(Estimate):
     @property
     def has_parameter_errors(self) -> bool:
         """Whether `inference` has standard errors of theta-hat."""
-        return self.name in WITH_ERRORS and self.options.get("inner") != "finite_dependence"
+        is_other = self.options.get("inner") == "finite_dependence"
+        return self.name in WITH_ERRORS and not (
+            is_other or self.options.get("finite_dependence", False)
+        )
 
     @property
     def has_frequencies(self) -> bool:
@@ -104,7 +107,8 @@ class Results(Estimate):
     def model(self) -> Model:
         """The grid and the form that it was fitted with."""
         if not self.has_parameter_errors:
-            hint = f"standard errors are for {', '.join(WITH_ERRORS)}: use `bootstrap`"
+            hint = f"standard errors are for {', '.join(WITH_ERRORS)}, not by finite dependence:"
+            hint += " use `bootstrap`"
             raise InputError("method", self.name, hint)
         given = (self.options.get(name) for name in ("reward", "transition"))
         return make_model([self.data], self.anchor, self.discount, *given)
