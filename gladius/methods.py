@@ -62,9 +62,9 @@ def fit(
             it must occur in the data of a method that needs an anchor. Where it depends on the
             state: a feature's name, a function of the features, or a number for each observation;
             see `gladius.model.state_anchor`.
-        anchor_reward: its reward: a number, a function of the features, or one number for each row
-            of the transitions (which `from_frame` may have sorted, and some of which it may have
-            left out).
+        anchor_reward: its reward: a number, a function of the features, the name of a feature or of
+            a column that `from_frame` was asked to carry, or one number for each row of the
+            transitions, if these are in the order of the table.
             Methods with a parametric reward take the level of r from their `reward`; for them it
             only has to agree.
         discount: beta in (0, 1).

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
+from gladius.erm.misfit import PER_COEFFICIENT, RARE
 from gladius.erm.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
 from gladius.model import inversion as plug_in
 from gladius.model.estimate import Estimate, Fit, counts_estimates
@@ -43,6 +44,7 @@ from gladius.validate import Array, InputError, check_choice, check_options, che
 
 TITLE, NEEDS = "Profiled ERM", ("next", "anchor")
 CLASSES = ("smooth", *ROW_CLASSES)
+LINE = 2  # coefficients of an action's reward at the affine end
 
 
 @dataclass(frozen=True)
@@ -145,16 +147,23 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
     risk = grouped_risk(smooth.q, counts, anchor.action, problem.anchor_reward, discount)
     # A fit worse than the uniform policy counts as failed; the factor allows for rounding.
     nll_of_uniform_policy = np.log(counts.visits.shape[2]) * (1 + 1e-9)
-    converged = (np.abs(smooth.decrement) <= DECREMENT) & ~smooth.underfits
-    converged &= risk.nll <= nll_of_uniform_policy
+    reasons = {
+        "the steps did not converge": ~(np.abs(smooth.decrement) <= DECREMENT),
+        "frequencies are far likelier": smooth.underfits,
+        "choices are less likely than under the uniform policy": ~(
+            risk.nll <= nll_of_uniform_policy
+        ),
+        RARE: counts.visits.sum(axis=1).min(axis=1) < LINE * PER_COEFFICIENT,
+    }
     fits = []
     for r, present in enumerate(counts.present):
         states = counts.states[present, 0]
+        not_ok = tuple(reason for reason, holds in reasons.items() if holds[r])
         line = partial(anchored_line, states, smooth.reward[r][present], anchor)
         fit = Fit(
             bellman_q(line, smooth.v[r], p_hat, r, discount),
             line,
-            status="ok" if converged[r] else "not_converged",
+            status="not_converged" if not_ok else "ok",
             iterations=smooth.iterations[r],
             gradient_norm=smooth.slope[r] / counts.size[r],
             extra={
@@ -163,6 +172,7 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
                 "interval_penalty": float(smooth.interval_penalty[r]),
                 "freedom": float(smooth.freedom[r]),
                 "decrement": float(smooth.decrement[r]),
+                "not_ok_because": not_ok,
             },
         )
         fits.append(fit)
@@ -174,12 +184,12 @@ def _plug_in(counts: Counts, anchor: Anchor, discount: float, options: Options) 
     if options.penalty is not None:
         hint = "here no roughness is penalised, so it has no effect: leave it out"
         raise InputError("penalty", options.penalty, hint)
-    extra = {"inner_iterations": 0, "smoothed": False, "penalty": 0.0}
-    estimates = plug_in.fit_counts(counts, anchor, discount)
-    return [
-        replace(e, method="profiled_erm smooth", diagnostics=replace(e.diagnostics, extra=extra))
-        for e in estimates
-    ]
+    estimates = []
+    for plain in plug_in.fit_counts(counts, anchor, discount):
+        extra = {**plain.diagnostics.extra, "smoothed": False, "penalty": 0.0}
+        diagnostics = replace(plain.diagnostics, extra=extra)
+        estimates.append(replace(plain, method="profiled_erm smooth", diagnostics=diagnostics))
+    return estimates
 
 
 def anchored_line(grid: Array, table: Array, anchor: Anchor, states: Array) -> Array:

@@ -24,6 +24,8 @@ BINS = 20  # of an input
 DOUBTFUL = 1e-4  # p-value of a warning, over the number of inputs
 REJECTED = 1e-8  # p-value of a status that is not ok
 MISFIT = 1e-4  # of chi-square an observation, about .03 of log-odds: less does not matter
+PER_COEFFICIENT = 10  # observations that a coefficient of r, and a monomial's action, must have
+RARE = "an action is too rare"
 MIN_CHOICE_RANDOMNESS = 1e-4  # mean of 1 - sum pi^2 below which choices leave r undetermined
 
 

@@ -2,8 +2,8 @@
 
 A formula is read by formulaic (`pip install formulaic`). Its variables are the features, and for
 each action a variable that is 1 where that action is taken. It is computed in every state and
-action. The parameters have the names of its terms. 0 + leaves out the constant, which all actions
-would share and no choice identifies.
+action. The parameters have the names of its terms, in the order in which these are written. 0 +
+leaves out the constant, which all actions would share and no choice identifies.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ class FormulaDesign:
         formula: its text.
         features, actions: names of the variables.
         states: (m, d) those by which terms such as center(x) are computed.
+        ordering: of the terms: none, as they are written; degree, in results saved by 0.3.
     """
 
     formula: str
     features: tuple[str, ...]
     actions: tuple[str, ...]
     states: Array
+    ordering: str = "degree"
 
     def __call__(self, states: Array) -> Array:
         with warnings.catch_warnings():
@@ -59,13 +61,12 @@ class FormulaDesign:
     @property
     def _spec(self) -> Any:
         try:
-            from formulaic import model_matrix
+            from formulaic import Formula, model_matrix
         except ImportError as error:
             raise InputError("reward", self.formula, "install formulaic") from error
         try:
-            spec = model_matrix(
-                self.formula, self._frame(self.states), na_action="raise"
-            ).model_spec
+            terms = Formula(self.formula, _ordering=self.ordering)
+            spec = model_matrix(terms, self._frame(self.states), na_action="raise").model_spec
             if not hasattr(spec, "column_names"):
                 raise ValueError("give the right-hand side alone")
             return spec
@@ -80,6 +81,20 @@ class FormulaDesign:
         table = np.repeat(states, number, axis=0)
         taken = np.tile(np.eye(number), (len(states), 1))
         return pd.DataFrame(np.hstack([table, taken]), columns=[*self.features, *self.actions])
+
+
+def read_restrictions(text: str, names: Sequence[str]) -> tuple[Array, Array]:
+    """R and values (m,) of R theta = values, from a text such as "replace = -3"."""
+    try:
+        from formulaic.utils.constraints import LinearConstraints
+
+        signed = re.sub(r"=\s*-", "= 0 -", text)  # formulaic reads "= -" as one sign
+        found = LinearConstraints.from_spec(signed, list(names))
+        return np.asarray(found.constraint_matrix, float), np.asarray(found.constraint_values)
+    except Exception as error:  # it is not installed, or has an error for each kind of fault
+        quoted = ", ".join(f"`{name}`" for name in names)
+        hint = f"give a restriction such as a = 0, or a dict of values; the names are {quoted}"
+        raise InputError("restrictions", text, hint) from error
 
 
 @dataclass(frozen=True)
@@ -120,7 +135,7 @@ def linear_reward(formula: str, data: Sequence[Transitions], anchor: Anchor) -> 
         raise InputError("reward", formula, f"{numbers[0]} is a name: give it letters")
     blocks = [block for one in data for block in (one.states, one.next_states[~one.done])]
     states, _ = distinct_rows(np.concatenate(blocks))
-    design = FormulaDesign(formula, features, actions, states)
+    design = FormulaDesign(formula, features, actions, states, "none")
     is_free = np.any(design(states)[:, anchor.action])
     offset = None if is_free else AnchorOffset(anchor, number)
     return LinearReward(design, offset, design.names)

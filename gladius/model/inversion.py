@@ -4,7 +4,8 @@ The non-parametric estimator in closed form (Hotz and Miller 1993, with an ancho
 and empirical P-hat, V = (I - beta P_a_s)^-1 (r(., a_s) - log pi-hat(a_s | .)),
 Q = V + log pi-hat and r = Q - beta P-hat V. It has zero Bellman error, and at pi* and P it returns
 the true reward (Lemma MagnacThesmar of the paper). PSEUDO_COUNT, Jeffreys' 1/2, is added to n(s, a)
-in every cell of every state with observations.
+in every cell of every state with observations. The status is not ok where most observations are in
+states with fewer than FEWEST of the anchor.
 """
 
 from collections.abc import Sequence
@@ -20,12 +21,19 @@ from gladius.model.frequencies import (
     empirical_transition_probabilities,
     from_choices,
 )
-from gladius.panel.anchor import Anchor, NearestState, check_anchor_support, nearest
+from gladius.panel.anchor import (
+    LARGEST_BORROWED_SHARE,
+    Anchor,
+    NearestState,
+    check_anchor_support,
+    nearest,
+)
 from gladius.panel.record import Counts, Transitions, group
 from gladius.validate import Array, InputError
 
 TITLE, NEEDS = "Plug-in", ("next", "transitions", "anchor")
 PSEUDO_COUNT = 0.5
+FEWEST = 5  # observations of the anchor, or of a pair with an interval, that a state needs
 
 
 def fit(data: Sequence[Transitions], anchor: Anchor, discount: float) -> list[Estimate]:
@@ -49,7 +57,12 @@ def fit_counts(
     if np.any(policy == 0):
         raise InputError("pseudo_count", pseudo_count, "give a positive number: a cell is empty")
     functions = invert(np.log(policy), counts.seen > 0, p_hat, anchor, discount)
-    fits = [Fit(q, reward) for q, reward in functions]
+    rare = counts.seen * (counts.visits[:, :, anchor.action] < FEWEST)
+    fits = []
+    for (q, reward), share in zip(functions, rare.sum(axis=1) / counts.size, strict=True):
+        not_ok = ("the anchor is too rare in most states",) * int(share > LARGEST_BORROWED_SHARE)
+        status, extra = "not_converged" if not_ok else "ok", {"not_ok_because": not_ok}
+        fits.append(Fit(q, reward, status=status, extra=extra))
     return counts_estimates("plug_in", fits, counts, anchor, discount)
 
 

@@ -15,7 +15,8 @@ from typing import Any, cast
 import numpy as np
 
 from gladius.model.estimate import Estimate, StateFunction
-from gladius.panel.anchor import state_table
+from gladius.panel.anchor import Column as Column
+from gladius.panel.anchor import named_column, state_table
 from gladius.panel.record import Transitions, index_rows
 from gladius.validate import Array, InputError, Integers, asked
 
@@ -88,16 +89,6 @@ class Exchanged:
         return self.exchange.table(states, self.function(states))
 
 
-@dataclass(frozen=True)
-class Column:
-    """(n, d) features -> (n,) one of them."""
-
-    position: int
-
-    def __call__(self, states: Array) -> Array:
-        return np.asarray(states)[:, self.position]
-
-
 def read_anchor_action(
     data: Sequence[Transitions], given: AnchorAction
 ) -> tuple[int, Exchange | None]:
@@ -105,19 +96,15 @@ def read_anchor_action(
 
     Args:
         data: replications.
-        given: a number, an action's name, the name of a feature that has the number, a function of
-            the features, or (one data set) a number for each observation.
+        given: a number, an action's name, the name of a feature or carried column that has the
+            number, a function of the features, or (one data set) a number for each observation.
     """
     one = data[0]
     action: Any = given
     if isinstance(given, str):
         if given in one.action_names:
             return one.action_names.index(given), None
-        if given not in one.feature_names:
-            choices = ", ".join((*one.action_names, *one.feature_names))
-            hint = f"name one of {choices}, or give the number of an action"
-            raise InputError("anchor_action", given, hint)
-        action = Column(one.feature_names.index(given))
+        action = named_column(data, given, "anchor_action")
     elif not callable(given):
         if np.ndim(given) == 0:
             if str(given) in one.action_names and one.action_names.index(str(given)) != given:

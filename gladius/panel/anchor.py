@@ -18,7 +18,7 @@ TREE_WIDTH = 10  # features; with more, comparing all pairs is faster than a tre
 DISTANCES = 10_000_000  # in memory at a time
 FAR = 1e6  # ranges; from so far away all states are about equally near
 
-AnchorReward = float | Array | Callable[[Array], Array]
+AnchorReward = float | str | Array | Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ def make_anchor(
     Args:
         data: replications of a data set.
         action: a_s.
-        reward: a number; a function of the features; or (one data set only) an array with one
-            reward for each observation, which must agree where states repeat. Any other state has
-            the reward of the nearest of them.
+        reward: a number; a function of the features; the name of a feature; or a reward for each
+            observation, which must agree where states repeat: the name of a carried column, or (one
+            data set only) an array. Any other state has the reward of the nearest of them.
         must_occur: whether a_s must occur in each data set, as a method that uses it needs.
     """
     size = data[0].number_of_actions
@@ -72,6 +72,8 @@ def make_anchor(
             raise InputError("anchor_action", action, hint)
     if reward is None:
         raise InputError("anchor_reward", None, "give the reward of the anchor action")
+    if isinstance(reward, str):
+        reward = named_column(data, reward, "anchor_reward")
     if callable(reward):
         anchor = Anchor(int(action), reward)
         for one in data:  # before any work starts
@@ -82,6 +84,29 @@ def make_anchor(
     if array.ndim == 0:
         return Anchor(int(action), float(array))
     return Anchor(int(action), state_table(data, array, "anchor_reward"))
+
+
+@dataclass(frozen=True)
+class Column:
+    """(n, d) features -> (n,) one of them."""
+
+    position: int
+
+    def __call__(self, states: Array) -> Array:
+        return np.asarray(states)[:, self.position]
+
+
+def named_column(data: Sequence[Transitions], name: str, field: str) -> Callable[[Array], Array]:
+    """A feature as a function of the state, or a column that all data sets carry."""
+    one = data[0]
+    if name in one.feature_names:
+        return Column(one.feature_names.index(name))
+    if not all(name in each.carried for each in data):
+        names = ", ".join((*one.action_names, *one.feature_names, *one.carried))
+        hint = f"name one of {names}, or carry the column: from_frame(..., carry=[{name!r}])"
+        raise InputError(field, name, hint)
+    states = np.concatenate([each.states for each in data])
+    return make_table(states, np.concatenate([each.carried[name] for each in data]), field)
 
 
 def state_table(data: Sequence[Transitions], values: Array | Integers, field: str) -> NearestState:
@@ -95,8 +120,17 @@ def state_table(data: Sequence[Transitions], values: Array | Integers, field: st
     array = check_finite(field, values)
     if len(data) > 1 or array.shape != (len(data[0]),):
         each = f", or {len(data[0])} numbers" if len(data) == 1 else ""
-        raise InputError(field, array.shape, f"give a number, a function{each}")
-    joint, _ = distinct_rows(np.column_stack([data[0].states, array]))
+        hint = f"give a number, a function{each}, or a carried column's name"
+        raise InputError(field, array.shape, hint)
+    if data[0].is_moved:
+        hint = "from_frame sorted the rows, so that an array may have another order: name a column"
+        raise InputError(field, array.shape, f"{hint}, carried by from_frame(..., carry=[column])")
+    return make_table(data[0].states, array, field)
+
+
+def make_table(states: Array, values: Array, field: str) -> NearestState:
+    """The table of one number for each of (n, d) states, the same where they repeat."""
+    joint, _ = distinct_rows(np.column_stack([states, values]))
     states, counts = distinct_rows(joint[:, :-1])
     if np.any(counts > 1):
         state = states[counts > 1][0].tolist()

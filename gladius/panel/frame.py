@@ -22,7 +22,8 @@ from gladius.panel.ties import TIE
 from gladius.validate import Array, InputError, Integers, check_finite, check_whole
 
 CODE = 20.0  # spreads from the median: a value so far out is most often a code
-CHANCE = 1e-6  # that all observations of an action are last, by chance, below which it is reported
+CHANCE = 1e-6  # that an action is last so often by chance, below which it is reported
+LAST_ODDS = 10.0  # of being last after an action, relative to the others, above which it is
 FEWEST_ENDS = 10  # of paths, to compare ends with other rows
 END_CHANCE = 0.01  # of ends that look like other rows, above which it is reported
 
@@ -37,9 +38,11 @@ def read_columns(
     done: str | None = None,
     number_of_actions: int | None = None,
     categorical: Sequence[str] = (),
+    carry: Sequence[str] = (),
 ) -> tuple[Any, ...]:
     """The fields of `Transitions`, in order; see `Transitions.from_frame`."""
-    check_columns(frame, state, next_state, [action, id, *filter(None, (time, done))])
+    check_columns(frame, state, next_state, [action, id, *filter(None, (time, done)), *carry])
+    carried = {name: check_finite(name, frame[name].to_numpy()) for name in carry}
     same = [*zip(state, next_state or state, strict=True), (action,)]
     categories = find_categories(frame, same, categorical)
     action_names = tuple(map(str, categories.get(action, ())))
@@ -59,6 +62,7 @@ def read_columns(
     if action in categories:
         taken = pd.Index(categories[action]).get_indexer(pd.Index(frame[action]))
     actions = check_actions(taken, len(frame), size, action)
+    order = np.arange(len(frame))
     if time is not None or next_state is None:
         order, is_followed = _order(frame, labels, id, time, next_state is None)
         states, next_states, actions = states[order], next_states[order], actions[order]
@@ -67,8 +71,10 @@ def read_columns(
             columns = np.column_stack([states, actions])
             _check_ends(ended, labels, id, done, frame[time].to_numpy()[order], columns)
     warn_of_ends(actions, labels, ended, action)
+    carried = {name: column[order] for name, column in carried.items()}
+    is_moved = bool(np.any(np.diff(order) < 0))
     if next_state is not None:
-        return states, actions, next_states, labels, ended, *further
+        return states, actions, next_states, labels, ended, *further, carried, is_moved
     next_states = np.where(is_followed[:, None], np.roll(states, -1, axis=0), states)
     is_transition = is_followed | ended
     if not np.any(is_transition):
@@ -80,7 +86,8 @@ def read_columns(
         warnings.warn(message, stacklevel=4)
     rows = np.flatnonzero(is_transition)
     read = states[rows], actions[rows], next_states[rows], labels[rows], ended[rows]
-    return *read, *further
+    carried = {name: column[rows] for name, column in carried.items()}
+    return *read, *further, carried, is_moved
 
 
 def check_columns(
@@ -170,16 +177,20 @@ def _check_ends(
 def warn_of_ends(
     actions: Integers, labels: NDArray[Any], ended: NDArray[np.bool_], name: str
 ) -> None:
-    """Warn of an action after which every path stops, at once or after one row, without an end."""
+    """Warn of an action after which most paths stop, at once or after one row, without an end."""
     is_last = np.append(labels[1:] != labels[:-1], True)
-    near = (is_last, np.append(is_last[1:], False) & ~is_last)
+    stops = is_last & ~ended
+    near = (stops, np.append(stops[1:], False) & ~is_last)
     for a in np.unique(actions[~ended]):
-        rows = np.flatnonzero(actions == a)
+        is_its = (actions == a) & ~ended
+        number, others = np.count_nonzero(is_its), np.count_nonzero(~is_its)
         for further, where in enumerate(near):
-            share = hypergeom.pmf(len(rows), len(actions), np.count_nonzero(where), len(rows))
-            if np.all(where[rows]) and share < CHANCE:
+            its, total = np.count_nonzero(where & is_its), np.count_nonzero(where)
+            odds = its * (others - total + its), (number - its) * (total - its)
+            is_most = its > number / 2 and odds[0] > LAST_ODDS * odds[1]
+            if is_most and hypergeom.sf(its - 1, len(actions), total, number) < CHANCE:
                 message = (
-                    f"{name}: after each of {len(rows)} times {a} its path has {further} further"
+                    f"{name}: after {its} of {number} times {a} its path has {further} further"
                 )
                 message += " rows: if that action ends the path, mark its row in done and remove"
                 warnings.warn(

@@ -74,6 +74,8 @@ class Transitions:
         feature_names: d names, for data frames.
         categories: levels of the columns that are categorical.
         action_names: of the actions, where they have any.
+        carried: further columns of the table, (n,) each, that `fit` can be given by name.
+        is_moved: whether the rows of the table that was read are in another order here.
     """
 
     states: Array
@@ -85,6 +87,8 @@ class Transitions:
     feature_names: tuple[str, ...] = ()
     categories: Categories = field(default_factory=dict)
     action_names: tuple[str, ...] = ()
+    carried: Mapping[str, Array] = field(default_factory=dict)
+    is_moved: bool = False
 
     def __post_init__(self) -> None:
         states = check_features("states", self.states)
@@ -136,7 +140,8 @@ class Transitions:
     def take(self, rows: NDArray[np.generic]) -> Transitions:
         """The rows of a mask or index array, as a data set of its own."""
         columns = ("states", "actions", "next_states", "trajectory", "done")
-        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
+        carried = {name: column[rows] for name, column in self.carried.items()}
+        return replace(self, carried=carried, **{n: getattr(self, n)[rows] for n in columns})
 
     def split(
         self, fraction: float = 0.8, rng: np.random.Generator | None = None
@@ -179,6 +184,7 @@ class Transitions:
         done: str | None = None,
         number_of_actions: int | None = None,
         categorical: Sequence[str] = (),
+        carry: Sequence[str] = (),
     ) -> Transitions:
         """Choice data as one row a period, in order of time within each trajectory or with `time`.
 
@@ -197,8 +203,9 @@ class Transitions:
             categorical: columns of the state, and perhaps the action, whose values are labels. So
                 are those of dtype category. Each level but the first, in order, is a feature of its
                 own; actions are numbered in order of their labels.
+            carry: columns of numbers that are no features, such as the anchor's reward.
         """
-        given = state, action, id, time, next_state, done, number_of_actions, categorical
+        given = state, action, id, time, next_state, done, number_of_actions, categorical, carry
         return cls(*import_module(LATER["frames"]).read_columns(frame, *given))
 
     def discretise(self, bins: Mapping[str, int | Sequence[float]]) -> Transitions:

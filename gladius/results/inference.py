@@ -48,7 +48,6 @@ from gladius.validate import Array, InputError, Integers
 KINDS = ("model", "cluster", "outer")
 LARGEST_CONDITION = 1e12  # of the scaled information
 LARGEST_TABLE = 50_000_000  # entries of a table of influences: 400 MB
-FEWEST = 5  # observations that an interval of the plug-in needs
 SHARE = 0.05  # of an error in another state, above which it needs them there too
 
 
@@ -325,7 +324,7 @@ def supported(counts: Counts, anchor: Anchor, discount: float) -> NDArray[np.boo
     transition = empirical_transition_probabilities(counts).transition[0]
     systems, a = np.eye(len(counts.states)) - discount * transition, anchor.action
     uses = np.abs(systems @ np.linalg.inv(systems[a])) > SHARE * (1 + TIE)  # (A, S, S)
-    is_few = counts.visits[0] < FEWEST
+    is_few = counts.visits[0] < plug_in.FEWEST
     found = ~is_few & ~np.any(uses & is_few[:, a], axis=2).T
     found[:, a] = True
     return np.asarray(found)

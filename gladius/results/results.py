@@ -19,6 +19,7 @@ from scipy.stats import chi2, norm
 
 from gladius.erm.observations.sparse import RowFunction
 from gladius.model.estimate import Estimate
+from gladius.model.formula import read_restrictions
 from gladius.model.mdp import Categorical
 from gladius.model.parametric import Model, make_grid, make_model, positions
 from gladius.model.reward_form import LinearReward
@@ -87,7 +88,10 @@ class Results(Estimate):
     @property
     def has_parameter_errors(self) -> bool:
         """Whether `inference` has standard errors of theta-hat."""
-        return self.name in WITH_ERRORS and self.options.get("inner") != "finite_dependence"
+        is_other = self.options.get("inner") == "finite_dependence"
+        return self.name in WITH_ERRORS and not (
+            is_other or self.options.get("finite_dependence", False)
+        )
 
     @property
     def has_frequencies(self) -> bool:
@@ -104,7 +108,8 @@ class Results(Estimate):
     def model(self) -> Model:
         """The grid and the form that it was fitted with."""
         if not self.has_parameter_errors:
-            hint = f"standard errors are for {', '.join(WITH_ERRORS)}: use `bootstrap`"
+            hint = f"standard errors are for {', '.join(WITH_ERRORS)}, not by finite dependence:"
+            hint += " use `bootstrap`"
             raise InputError("method", self.name, hint)
         given = (self.options.get(name) for name in ("reward", "transition"))
         return make_model([self.data], self.anchor, self.discount, *given)
@@ -286,9 +291,31 @@ class Results(Estimate):
         labels = of.feature_names, of.categories, of.action_names
         return Transitions(*path, of.number_of_actions, *labels).take(order)
 
-    def wald(self, restrictions: Array, values: Array | float = 0.0, kind: str = "model") -> float:
-        """The p-value of R theta = values, for a matrix R with a row for each restriction."""
-        matrix = np.atleast_2d(np.asarray(restrictions, dtype=float))
+    def wald(
+        self,
+        restrictions: Array | str | Mapping[str, float],
+        values: Array | float = 0.0,
+        kind: str = "model",
+    ) -> float:
+        """The p-value of restrictions on theta.
+
+        Args:
+            restrictions: a value by the name of each parameter that has one; a text of
+                restrictions such as "a = 2 * b, c = 1" (needs formulaic); or a matrix R with a row
+                for each restriction R theta = values, columns in the order of `params`.
+            values: of the matrix alone.
+            kind: as in `cov`.
+        """
+        names, given = list(self.params.index), restrictions
+        if isinstance(given, Mapping):
+            if not given or not set(given) <= set(names):
+                raise InputError("restrictions", list(given), f"the parameters are {names}")
+            matrix = np.eye(len(names))[[names.index(name) for name in given]]
+            values = np.array(list(given.values()), dtype=float)
+        elif isinstance(given, str):
+            matrix, values = read_restrictions(given, names)
+        else:
+            matrix = np.atleast_2d(np.asarray(given, dtype=float))
         if matrix.shape[1] != len(self.params):
             hint = f"give {len(self.params)} numbers a row, one for each parameter"
             raise InputError("restrictions", matrix.shape, hint)

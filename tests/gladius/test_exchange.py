@@ -111,7 +111,7 @@ def test_its_intervals_and_its_bootstrap_agree(tmp_path: Path) -> None:
         ("plug_in", lambda s: s[:, 0] - 9, "give one whole number from 0 to 2 for each state"),
         ("plug_in", lambda s: s[:, 0] / 2, "give one whole number from 0 to 2 for each state"),
         ("plug_in", np.array([0, 1]), "give a number, a function, or"),
-        ("plug_in", "s1", "name one of s0, or give the number of an action"),
+        ("plug_in", "s1", "name one of s0, or carry the column"),
         ("plug_in", None, "give a whole number from 0 to 2"),
         ("plug_in", lambda s: np.full(len(s), "keep"), "give one whole number from 0 to 2"),
     ],

@@ -6,6 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import tabular_mdps
 
+import gladius
 from gladius.model import inversion as plug_in
 from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import Anchor
@@ -48,3 +49,16 @@ def test_frequencies_are_those_of_the_nearest_state_with_observations() -> None:
     np.testing.assert_array_equal(policy[0], [[0.75, 0.25]] * 2 + [[0.0, 1.0]] * 2)
     smoothed = plug_in.choice_frequencies(visits, grid, 0.5)
     np.testing.assert_allclose(smoothed[0, [0, 3]], [[0.7, 0.3], [1 / 6, 5 / 6]])
+
+
+@pytest.mark.parametrize(("method", "each"), [("plug_in", 5), ("profiled_erm", 7)])
+def test_with_too_few_choices_of_the_anchor_a_fit_is_not_ok(method: str, each: int) -> None:
+    """One .03 % of the choices had errors of .92 and 2.5 of the reward, `ok`."""
+    for number, status in ((each, "ok"), (each - 1, "not_converged")):  # 21 choices, or 18
+        states = np.repeat([1.0, 2.0, 3.0], 100)
+        actions = np.where(np.arange(300) % 100 < number, 1, 0)
+        data = Transitions(states, actions, np.roll(states, 37))
+        found = gladius.fit(data, method, anchor_action=1, anchor_reward=-5.0, discount=0.9)
+        assert found.diagnostics.status == status
+        reasons = found.diagnostics.extra["not_ok_because"]
+        assert "too rare" in str(reasons) or not reasons

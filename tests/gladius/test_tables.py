@@ -13,6 +13,7 @@ import pytest
 from bus_engine import KNOWN
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 import gladius
 from gladius import InputError, LinearReward, Transitions
@@ -95,15 +96,32 @@ def test_a_formula_is_the_form_written_by_hand() -> None:
 
     formula = "0 + mileage:keep + I(mileage ** 2):keep + replace"
     fit = gladius.fit(data, "nfxp", reward=formula, **KNOWN)
-    assert sorted(fit.params.index) == ["I(mileage ** 2):keep", "mileage:keep", "replace"]
+    assert list(fit.params.index) == ["mileage:keep", "I(mileage ** 2):keep", "replace"]
     by_hand = gladius.fit(data, "nfxp", reward=LinearReward(design), **KNOWN)
-    order = ["mileage:keep", "I(mileage ** 2):keep", "replace"]
-    np.testing.assert_allclose(fit.params[order], by_hand.params, rtol=1e-6)
+    np.testing.assert_allclose(fit.params, by_hand.params, rtol=1e-6)
     with pytest.raises(InputError, match=r"the variables are mileage, keep, replace"):
         gladius.fit(data, "nfxp", reward="0 + milage:keep", **KNOWN)
     centred = gladius.fit(data, "nfxp", reward="0 + keep + center(mileage):keep + replace", **KNOWN)
     at = data.states[:1]  # the mean is that of the data, not of the states asked for
     assert centred.reward(at, 0) == pytest.approx(centred.reward_function(data.states)[:1, 0])
+
+
+def test_restrictions_are_given_by_name() -> None:
+    """Terms were put into another order, so that a restriction by position tested another one."""
+    data = read(panel(), state=["mileage"], categorical=["choice"])
+    fit = gladius.fit(data, "nfxp", reward="0 + mileage:keep + replace", **KNOWN)
+    assert list(fit.params.index) == ["mileage:keep", "replace"]
+    p = fit.wald([[1, 0]], -1.1)
+    z = (fit.params.iloc[0] + 1.1) / fit.to_frame()["se"].iloc[0]
+    assert p == pytest.approx(2 * norm.sf(abs(z)))
+    assert fit.wald({"mileage:keep": -1.1}) == pytest.approx(p)
+    assert fit.wald("`mileage:keep` = -1.1") == pytest.approx(p)
+    both = fit.wald([[1, 0], [1, -2]], [-1.1, 9.0])
+    assert fit.wald("`mileage:keep` = -1.1, `mileage:keep` - 2 * replace = 9") == both
+    assert fit.wald({"replace": -5, "mileage:keep": -1.1}) == fit.wald(np.eye(2), [-1.1, -5])
+    for wrong in ("mileage = 1", "replace =", {"mileage": 1.0}, {}):
+        with pytest.raises(InputError, match=r"^restrictions = .*mileage:keep"):
+            fit.wald(wrong)
 
 
 def test_a_formula_is_saved_and_a_function_that_cannot_be_imported_is_refused(

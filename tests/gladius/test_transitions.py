@@ -13,6 +13,8 @@ from strategies import FLOATS, WHOLES, paths, transitions
 
 import gladius
 from gladius.baselines.sarsa import ENDED, SarsaTuples, sarsa_tuples
+from gladius.model.state_anchor import read_anchor_action
+from gladius.panel.anchor import make_anchor
 from gladius.panel.record import Transitions, group
 from gladius.validate import InputError
 
@@ -324,9 +326,36 @@ def of_stops(frozen: int) -> pd.DataFrame:
 @pytest.mark.parametrize("frozen", [0, 1])
 def test_an_action_that_ends_paths_without_done_is_reported(frozen: int) -> None:
     """All its rows vanished, or its reward was 7.5 too low, without a word."""
-    with pytest.warns(UserWarning, match=f"30 times 2 its path has {frozen} further rows"):
+    with pytest.warns(UserWarning, match=f"30 of 30 times 2 its path has {frozen} further rows"):
         read(of_stops(frozen))
     frame = of_stops(0)
     assert len(read(frame.assign(end=frame["choice"] == 2), done="end")) == len(frame)
+    after = frame[frame["choice"] == 2].head(3)  # one stop in ten has a further row
+    with pytest.warns(UserWarning, match="27 of 30 times 2 its path has 0 further rows"):
+        read(pd.concat([frame, after.assign(year=after["year"] + 1, choice=0)]))
     frame.loc[frame.groupby("who").head(1).index, "choice"] = 2  # taken elsewhere, too
     read(frame)
+
+
+def test_the_anchors_reward_by_row_follows_the_rows() -> None:
+    """An array in the order of the table gave rewards of -1.20 for -.57 where rows were sorted."""
+    frame = panel(then=np.arange(6.0), reward=[1.0, 3.0, 2.0, 4.0, 5.0, 6.0])
+    names = {"state": ["x"], "action": "choice", "id": "who", "time": "year"}
+    data = Transitions.from_frame(frame, **names, next_state=["then"], carry=["reward"])
+    with pytest.raises(InputError, match=r"anchor_reward = .6,.*another order: name a column"):
+        make_anchor([data], 0, frame["reward"].to_numpy())
+    own = frame["x"].to_numpy()[:, None]
+    np.testing.assert_array_equal(make_anchor([data], 0, "reward").values(own), frame["reward"])
+    np.testing.assert_array_equal(make_anchor([data], 0, "x").values(own), frame["x"])
+    half = data.take(np.arange(6) % 2 == 0), data.take(np.arange(6) % 2 == 1)
+    np.testing.assert_array_equal(make_anchor(half, 0, "reward").values(own), frame["reward"])
+    ordered = frame.sort_values(["who", "year"])
+    data = Transitions.from_frame(ordered, **names, carry=["reward"])
+    assert data.carried["reward"].tolist() == [1, 2, 4, 5]  # of rows that are followed
+    assert make_anchor([data], 0, data.carried["reward"]).values(own[:1]) == 1.0
+    action, exchange = read_anchor_action([data], "reward")
+    assert action == 0
+    assert exchange is not None
+    assert exchange.action(own[:1]) == 1.0
+    with pytest.raises(InputError, match=r"carry the column: from_frame\(..., carry=\['cost'\]"):
+        make_anchor([data], 0, "cost")

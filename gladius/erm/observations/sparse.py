@@ -51,7 +51,6 @@ ROUNDS = 4  # of the selection of zeta's inputs
 NO_EFFECT = "r-hat does not depend on {}: no test finds that it does; a method with a form keeps it"
 NEAR_ONE = 0.99  # discount factor
 FEW_FEATURES = 3  # up to which one without an effect on r is reported
-PER_COEFFICIENT = 10  # observations that a coefficient of r, and a monomial's action, must have
 
 
 @dataclass(frozen=True)
@@ -254,8 +253,8 @@ def estimate(
         "the steps that chose the form of r did not converge": not fit.is_sound,
         "the choice of zeta's inputs did not settle": not extra["inputs_settled"],
         "choices are far from the fit along misfit_inputs": bool(extra["misfit_inputs"]),
-        "too few observations for the coefficients of r": size < PER_COEFFICIENT * free,
-        "an action is too rare": visits.sum(axis=0).min() < PER_COEFFICIENT * monomials,
+        "too few observations for the coefficients of r": size < trust.PER_COEFFICIENT * free,
+        trust.RARE: visits.sum(axis=0).min() < trust.PER_COEFFICIENT * monomials,
         **trust.of_choices(visits, policy, point.nll),
     }
     not_ok = tuple(reason for reason, holds in reasons.items() if holds)
