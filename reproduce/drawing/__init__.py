@@ -1,4 +1,5 @@
 """Tables in LaTeX and HTML, figures, captions and notes, for all exhibits.
 
-This room imports the rooms below it and knows no single exhibit. Start with `layout`.
+This room imports `engine`, `cells` and `paper`. Start with `layout`, which knows no exhibit;
+`tick_reasons` has the words of Table 1.
 """

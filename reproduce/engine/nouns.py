@@ -29,7 +29,8 @@ from reproduce.engine.register import FUNCTIONS
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 # The first word of a protocol. `fresh`: every repetition draws a data set. `bootstrap`: repetitions
-# resample one data set. `measured`: nothing is estimated. The others are those of gladius.gladius.
+# resample one data set. `measured`: nothing is estimated. `leak_free`: without the true reward. The
+# last two are those of method="gladius".
 PROTOCOLS = ("fresh", "bootstrap", "leak_free", "printed", "author", "measured")
 FAILED = "failed: "
 NOT_RUN = "not_run"

@@ -123,7 +123,8 @@ def compared(folder: Path) -> pd.DataFrame:
 
 
 def _compared(frame: pd.DataFrame) -> pd.DataFrame:
-    keys = frame["row"].str.partition("/")[[0, 2]].itertuples(index=False)
+    frame = frame[frame["value"].notna()]  # the others failed
+    keys = [row.partition("/")[::2] for row in frame["row"]]
     texts = []
     for (table, row), column, name in zip(keys, frame["column"], frame["statistic"], strict=True):
         which: Literal["value", "se"] = "se" if name.endswith(BRACKET) else "value"
@@ -150,8 +151,9 @@ def render(results: View, out: Path) -> None:
 
 def _seeds(frame: pd.DataFrame) -> pd.DataFrame:
     """A line for each seed: the integer, the printed numbers that it gives, how it was found."""
-    keys = frame["row"].str.partition("/")
-    names = np.array(list(map(data_of, keys[0], frame["column"], keys[2])))
+    keys = [row.partition("/")[::2] for row in frame["row"]]
+    pairs = zip(keys, frame["column"], strict=True)
+    names = np.array([data_of(table, column, row) for (table, row), column in pairs])
     equal = []
     for name in SEEDS:
         used = frame["is_equal"][names == name.replace("resamples", "oracles")]

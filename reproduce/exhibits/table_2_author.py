@@ -22,6 +22,7 @@ from reproduce.cells.public_trainings import (
     LAST,
     MEDIAN,
     NOT_CONVERGED,
+    SMALL,
     by_observation,
     training,
 )
@@ -46,6 +47,7 @@ GROUPS: dict[str, dict[str, dict[str, Any]]] = {
     "continued trainings": {"author continued": {"repetitions": 5}},
 }
 WITH_START = ("initial networks", "starts that differ by 1e-12")
+OFTEN = 5  # mileages beyond it have 7 visits or fewer with 50 trajectories
 ONE, OBSERVED, LEVEL = "author", "author by observation", "level known"
 OBSERVED_AT = (50, 250)  # N that are trained by observation too
 DUMMIES, DUMMIES_AT = 2, 1000  # of Table A3's data, which are only in the CSV
@@ -80,6 +82,8 @@ def entries(smoke: bool) -> list[Entry]:
 def view(entry: Entry, result: Result) -> Sequence[Record]:
     """The records as stored; of a continued training those of each pass."""
     passes = result.replications
+    if entry.row == str(SMALL) and entry.protocol == ONE:
+        return (*result.records, *distances(result))
     if len(passes.get(BEST, ())) < 2:
         return result.records
     return [
@@ -87,6 +91,16 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
         for name, values in passes.items()
         for k, x in enumerate(values, 1)
     ]
+
+
+def distances(result: Result) -> Iterator[Record]:
+    """How far r(s, 0) at the best epoch is from Table A1's, utils: rarely visited states apart."""
+    printed = published.load("table_a1").query("column == 'GLADIUS' and statistic == 'r a0'")
+    theirs = printed.set_index(printed["row"].astype(int))["number"].sort_index().to_numpy()
+    gaps = np.abs(result.arrays["reward best"][0, : len(theirs), 0] - theirs)
+    for part, (first, last) in ((gaps[:OFTEN], (1, OFTEN)), (gaps[OFTEN:], (OFTEN + 1, len(gaps)))):
+        name = f"largest distance from Table A1, mileages {first} to {last}"
+        yield Record(name, float(part.max()), status=NOT_CONVERGED)
 
 
 def of_group(results: View, row: str, group: str, statistic: str) -> list[float]:

@@ -132,6 +132,7 @@ def environment(folder: Path) -> Environment:
     names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
     names += ["agreeing", "agreed", "time"]
     made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
+    made.globals |= {"shares": origins.shares}
     made.globals |= {"origins": origins.counts, "words": origins.WORDS, "stored": origins.stored}
     made.globals["totals"] = lambda: scorecard.totals(numbers.verdicts)
     made.globals |= {name: getattr(numbers, name) for name in names}

@@ -134,6 +134,23 @@ def counts() -> dict[str, dict[str, int]]:
     }
 
 
+def shares() -> dict[str, int]:
+    """Of the printed numbers: entries of Table 1, and parts of those that are exact."""
+    frame = numbers()
+    frame = frame[frame["table"].ne(NOT_COUNTED)]
+    exact = frame[frame["provenance"].str.startswith("exact")]
+    by_mileage = exact[exact["table"].isin(published.MILEAGE_TABLES)]
+    of_1000 = by_mileage[by_mileage["table"].isin(["table_a3", "table_a4"])]
+    return {
+        "entries": int(frame["table"].eq("table_1").sum()),
+        "true": int(by_mileage["column"].isin(["Ground Truth", "True reward"]).sum()),
+        "fitted": int(by_mileage["column"].isin(["Rust", "ML-IRL"]).sum()),
+        "chosen": int(of_1000["column"].isin(["Frequency", "ML-IRL"]).sum()),
+        "gladius": int(exact["column"].isin(published.GLADIUS).sum()),
+        "brackets": int((frame["number"].eq(BRACKET) & frame["provenance"].eq("our data")).sum()),
+    }
+
+
 def stored() -> list[dict[str, str]]:
     """The lines of `stored_files.csv`."""
     return _lines(STORED)

@@ -24,7 +24,7 @@ AVERAGED = {
 }
 
 # Exhibit -> column -> protocol of its counterpart. GLADIUS has two in every exhibit:
-#   feasible: our estimator, which never sees the true reward; the headline is by this rule
+#   feasible: profiled ERM, another estimator, which never sees the true reward
 #   procedure: the first author's public code, re-implemented, with its uses of the true reward
 # Any other method has one, which follows the paper's procedure. Every other line is a variant. The
 # two rules replace that of release 0.2.0, which was made after the first results were seen.

@@ -13,7 +13,7 @@ from reproduce import exhibits
 from reproduce.pages import findings, readme
 from reproduce.run import GENERATED
 
-READ = ("accuracy", "figure_1", "stability", "table_2", "table_4", "claims")
+READ = ("accuracy", "figure_1", "stability", "table_2", "table_2_author", "table_4", "claims")
 
 
 def rendered(template: str, folder: Path) -> str:
@@ -70,7 +70,7 @@ def test_a_verdict_that_changes_stops_the_sentence_that_states_it(tmp_path: Path
 
 
 def test_a_number_that_is_missing_or_not_finite_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not run yet: python -m reproduce run accuracy"):
+    with pytest.raises(InputError, match="not run yet: python -m reproduce run table_2_author"):
         rendered("findings.md", tmp_path)
     numbers, at = findings.Numbers(tmp_path), ("50", "Rust", "fresh")
     frame = pd.read_csv(GENERATED / "table_2.csv", dtype={"row": str})

@@ -141,7 +141,7 @@ def test_the_table_has_ranges_where_trainings_were_run(tmp_path: Path) -> None:
     passes = frame[frame["protocol"].eq("author continued, pass 2")]
     assert passes.set_index("statistic")["value"][LAST] == 2.0
     words = table_2_author.verdict(tmp_path)
-    assert "0.10 to 0.50 % at the epoch" in words
+    assert "0.10 to 0.50 % where the true reward" in words
     assert len(words) <= 160
 
 

@@ -1,4 +1,5 @@
 """Our estimator where states do not repeat: terms are selected, or networks are fitted.
 
-This room imports the model, the solvers and what was observed. Start with `sparse`.
+It imports `gladius.erm`'s penalty and test of misfit, and what that room imports. Start with
+`sparse`.
 """
