@@ -19,8 +19,8 @@ Implementation choices:
 - The text ascends on B1 and descends on B2; the box is followed. Batches are drawn with
   replacement, afresh at each iteration, or are all of the data, which the text allows.
 - "Initialize" means zero tables, or random weights with zero output biases.
-- The ascent is on all actions, as in the box. For the minimax problem of Section 5 it should be on
-  the anchor action alone: the paper's erratum E13, see `proofs_checks`.
+- The ascent is on all actions, as in the box. Where zeta's parameters are shared between actions,
+  it is not along the gradient of the empirical objective: erratum E13.
 - A replication stops with status `diverged` where its signed Bellman term per transition leaves
   +-1e6 or is not a number. Its last tables are its estimate.
 """
