@@ -248,16 +248,16 @@ def single_stepsize(problem: Steps) -> CheckResult:
     Decided: the cited conditions set tau_phi / tau_theta = 18 l^2 / mu_2^2 >= 18. So no c_1, c_2
     meet them with one eta_t, and the printed clause is empty. A counterexample can only show what
     one schedule does without them. Two-sided PL fails there too, as beta > 1/2
-    (prop:linConvergence.two-sided-PL). Where it holds, the Hessian at a solution inside the balls
-    is at least 0 in theta and at most 0 in phi, and the linearised steps of one schedule do not
-    grow. One schedule is printed twice (here and in lines 7 and 13 of Algorithm 1). It may be a
-    slip all the same, since the cited conditions have two. The check is the growth of the
-    linearised descent-ascent on f-hat_N at the solution. Take tabular Q on the paper's bus engine,
-    with its anchor. With one schedule the steps grow at beta = .5 (rate .038) and .8 (.0016). They
-    do not grow at .9 and at .95, which is the paper's. With two schedules in the ratio 1/beta^2,
-    they grow at none of these beta. That is the ratio of Algorithm 1, since its ascent lacks
-    beta^2. The numbers are those of tests/proofs_checks/test_oracle_descent.py. On a convex-concave
-    quadratic one schedule converges.
+    (prop:linConvergence.two-sided-PL). Where it holds, take a solution inside the balls. The
+    Hessian there is at least 0 in theta and at most 0 in phi. So the linearised steps of one
+    schedule do not grow. One schedule is printed twice (here and in lines 7 and 13 of Algorithm 1).
+    It may be a slip all the same, since the cited conditions have two. The check is the growth of
+    the linearised descent-ascent on f-hat_N at the solution. Take tabular Q on the paper's bus
+    engine, with its anchor. With one schedule the steps grow at beta = .5 (rate .038) and .8
+    (.0016). They do not grow at .9 and at .95, which is the paper's. With two schedules in the
+    ratio 1/beta^2, they grow at none of these beta. That is the ratio of Algorithm 1, since its
+    ascent lacks beta^2. The numbers are those of tests/proofs_checks/test_oracle_descent.py. On a
+    convex-concave quadratic one schedule converges.
     """
     return two_time_scales(problem, ratio=1.0)
 

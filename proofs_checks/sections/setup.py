@@ -323,9 +323,9 @@ def _carried(mdp: TabularMDP, carrier: NDArray[np.bool_]) -> CheckResult:
 
 
 def support_carries_data(space: Cells) -> CheckResult:
-    """S-bar = the support of the expert's state distribution (S a separable metric space), the
-    smallest closed set of states that holds s_0, s_1, ... with probability one; equalities "for all
-    s in S-bar" hold almost everywhere. On a countable (discrete) S this is the printed set.
+    """S-bar = the support of the expert's state distribution (S a separable metric space). It is
+    the smallest closed set of states that holds s_0, s_1, ... with probability one. Equalities "for
+    all s in S-bar" hold almost everywhere. On a countable (discrete) S this is the printed set.
 
     Decided: on a separable metric space the support has full measure. Measured: the expert's
     occupancy (library) of the states that a search reaches; each has at least the mass of its
