@@ -1,8 +1,9 @@
 """Where the paper's descent-ascent (Algorithm 1) is stable, and where it cannot be.
 
 `level_flow` is the linear flow of (c, z), a common shift of Q and the matching shift of zeta. The
-Bellman term e^2 - beta^2 d^2 is (1 - beta)^2 c^2 - beta^2 (z - c)^2 along them, so the printed
-gradient is stable only if rho, zeta's rate over Q's, exceeds 2 beta - 1. `stability` is the
+Bellman term e^2 - beta^2 d^2 is (1 - beta)^2 c^2 - beta^2 (z - c)^2 along them. With one state and
+one action, or steps that keep a common shift common, the printed gradient is therefore stable only
+if rho, zeta's rate over Q's, exceeds 2 beta - 1. Other steps move the edge. `stability` is the
 algorithm itself in the tabular class, at many step ratios, numbers of ascents and discounts.
 """
 

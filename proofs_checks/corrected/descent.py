@@ -9,6 +9,7 @@ from scipy.linalg import helmert
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from gladius.model.risk import value
 from gladius.paper.stability import level_flow, slowest_rate
 from gladius.validate import Array
 from proofs_checks import instances, under_check
@@ -132,19 +133,19 @@ def two_time_scales(state: State, factor: float = 1.0, smoothness: bool = True) 
 @claim.holds(
     "corrected.level",
     instances=st.tuples(st.floats(0.05, 0.999), st.floats(0.0, 10.0)),
-    broken="the best ratio 2 beta - 1, where the flow begins to be stable",
-    rejected={"best": lambda beta: 2 * beta - 1},
-    rejected_at=lambda: (0.95, 2.0),
+    broken="one state with two actions and plain steps, which do not keep a common shift common",
+    rejected={"actions": 2},
+    rejected_at=lambda: (0.7, 1.0),
     inferred=CHAIN,
 )
-def level(pair: tuple[float, float], best: object = None) -> CheckResult:
+def level(pair: tuple[float, float], best: object = None, actions: int = 1) -> CheckResult:
     """Where a common shift stays common, take the flow (c, z)' = 2 (((2 beta - 1) c - beta^2 z),
     rho (c - z)). The largest real part of its two eigenvalues is least at rho = 1, where both are
     -2 (1 - beta). It tends to -2 (1 - beta)^2, the rate with zeta exact, as rho grows.
 
     Where: corrected.md, 4; rho the effective rate of zeta over that of Q.
 
-    Assumes: one state, or steps that keep a common shift of Q common.
+    Assumes: one state with one action, or steps that keep a common shift of Q common.
 
     Decided: of half the flow the trace is 2 beta - 1 - rho and the determinant rho (1 - beta)^2,
     the discriminant (rho - 1)(rho - (2 beta - 1)^2). Below 1 the largest real part is half the
@@ -153,18 +154,23 @@ def level(pair: tuple[float, float], best: object = None) -> CheckResult:
     """
     beta, rho = pair
     top = best(beta) if callable(best) else 1.0
-    sample = instances.one_state([1], 0.0, beta)
+    # r such that Q* = 0 and V* = log |A|, each action being taken once
+    sample = instances.one_state([1] * actions, -beta * np.log(actions), beta)
     columns = []
     for c, z in np.eye(2):
-        q = np.full((1, 1), c)
-        fall = under_check.descent_slope(sample, q, np.array([z]))[0, 0]
-        rise = under_check.ascent_slope(np.full((1, 1, 1), z), q, under_check.sample_counts(sample))
-        columns.append([-fall, -rho * rise.item()])
-    exact, fast = -under_check.descent_slope(sample, np.ones((1, 1)))[0, 0], 1e5
+        q, zeta = np.full((1, actions), c), np.full((1, 1), z + np.log(actions))
+        fall = under_check.descent_slope(sample, q, zeta[0])[0] * actions  # per anchor observation
+        table, counts = np.full((1, 1, actions), zeta), under_check.sample_counts(sample)
+        rise = under_check.ascent_slope(table, value(q)[None], counts)[0, 0, 0]
+        columns.append([*-fall, -rho * rise])
+    of_q, of_z = level_flow(rho, beta)
+    exact, fast = -under_check.descent_slope(sample, np.ones((1, actions)))[0, 0] * actions, 1e5
     why = "rounding at a double eigenvalue enters by its square root"
     far = 4 * (1 - beta) ** 2 / fast + 1e-15 * fast
     return weakest(
-        equal(np.array(columns).T, level_flow(rho, beta), 1e-12 * (1 + rho), "rounding"),
+        equal(
+            np.array(columns).T, np.array([*[of_q] * actions, of_z]), 1e-12 * (1 + rho), "rounding"
+        ),
         at_least(slowest_rate(level_flow(rho, beta)), -2 * (1 - beta), 1e-6, why),
         under_check.zero(
             np.abs(np.linalg.eigvals(level_flow(top, beta)) + 2 * (1 - beta)), 1e-6, why

@@ -175,7 +175,8 @@ def _signs() -> FixedDesign:
 def continuous_states(design: FixedDesign) -> CheckResult:
     """Let zeta-bar be the minimiser over R^(S x A). Then R_emp is free of the bias of double
     sampling also where no (s, a) repeats. Given the pairs (s, a), its Bellman term has the mean of
-    (1/N) sum 1{a = a_s} L_BE(Q)(s, a).
+    (1/N) sum 1{a = a_s} L_BE(Q)(s, a). (The paper says "unbiased" without exception; the case is
+    ours.)
 
     Where: Section 4, Definition ERM and "introducing the dual function zeta to develop an unbiased
     estimator, thereby circumventing the double sampling problem". Section 6: "the result is

@@ -31,10 +31,11 @@ def _curvature(point: Fixed, expected: float) -> CheckResult:
 
 
 def primal_pl(point: Fixed) -> CheckResult:
-    """f-hat_N is PL in phi for each theta, and its profile g-hat_N is PL in theta. The proof of
-    Yang et al.'s Theorem 3.3 uses this primal-PL. For fixed phi, f-hat_N need not be PL in theta.
-    Along a common shift of Q it is a parabola of curvature 2 (1 - 2 beta) N_BE / N, unbounded below
-    for beta > 1/2. Other data defeat PL at any beta.
+    """f-hat_N is PL in phi for each theta. Its profile g-hat_N is PL in theta, if B_zeta holds the
+    best phi for every theta in B_Q. The proof of Yang et al.'s Theorem 3.3 uses this primal-PL.
+    For fixed phi, f-hat_N need not be PL in theta. Along a common shift of Q it is a parabola of
+    curvature 2 (1 - 2 beta) N_BE / N, unbounded below for beta > 1/2. Other data defeat PL at any
+    beta.
 
     Decided: second differences of the library's f-hat_N along Q + c on every instance, and the
     PL inequality of g-hat_N with the constant of Theorem bothPL, omega_j^BE = m_j / N.

@@ -5,7 +5,7 @@ from collections import namedtuple
 
 import numpy as np
 from hypothesis import strategies as st
-from scipy.special import log_softmax
+from scipy.special import expit, log_softmax
 
 from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
@@ -265,6 +265,13 @@ def _aligned(share: float) -> Identified:
     return Identified(mdp, np.array([0]), mdp.solution.q + level + ratio)
 
 
+def _bounded(y: Array) -> Array:
+    """g: smooth, odd, y on [0, .9] and 1 from 1 on."""
+    x = np.clip((np.abs(y) - 0.9) / 0.1, 1e-9, 1 - 1e-9)
+    share = expit(1 / (1 - x) - 1 / x)  # smooth, from 0 to 1
+    return np.asarray(np.sign(y) * ((1 - share) * np.minimum(np.abs(y), 1) + share))
+
+
 def _growing_direction() -> Identified:
     """The chain with the states from 12 on as one, Q being the same at all of them; t = .9^12."""
     beta, last = 0.9, 12
@@ -273,12 +280,14 @@ def _growing_direction() -> Identified:
     move[0, n, np.minimum(n + 1, last)] = 1.0
     move[1, :, 0] = 1.0
     mdp = TabularMDP(np.full((last + 1, 2), -beta * np.log(2)), move, beta, np.eye(last + 1)[0])
-    level = beta ** (last - n.astype(float))
+    growing = beta ** -np.arange(2.0 * last)  # c
+    level = _bounded(beta**last * growing)[: last + 1]
     mass = mdp.discounted_occupancy().sum(axis=1)
     expected = (1 - beta / 2) * (beta / 2) ** n
     assumed(np.abs(mass - expected)[:last].max() < 1e-12, "d*(n) ~ (beta/2)^n")
     assumed(float(np.abs(mdp.solution.q).max()) < 1e-10, "Q* = 0 is Q_theta at theta = 0")
-    assumed(float(np.abs(level).max()) <= 1, "outputs are bounded by 1")
+    reach = np.abs(_bounded(np.linspace(-1, 1, 201)[:, None] * growing)).max()
+    assumed(float(reach) <= 1, "outputs are bounded by 1 for |t| <= 1, at negative t too")
     # d^2 Q_t / dt^2 is of the size of c^2, and E c^4 = sum (beta/2)^n beta^-4n is finite:
     assumed(beta**3 > 1 / 2, "t -> Q_t is twice continuously differentiable into L2(d*)")
     q = np.broadcast_to(level[:, None], (last + 1, 2)).copy()
@@ -293,10 +302,12 @@ def _growing_direction() -> Identified:
     counterexample=_growing_direction,
     text="States 0, 1, 2, ..., with start 0. The anchor moves n -> n + 1, the other action to 0."
     " With r = -beta log 2 and beta = .9: Q* = 0, pi* = 1/2, d*(n) = .55 (.45)^n. Let Q_t(n, a) ="
-    " g(t .9^-n) for |t| <= 1, where g is smooth, g(y) = y up to .9 and 1 from 1 on. Q_t is"
-    " bounded, and t -> Q_t is C^2 into L2(d*).\nThe likelihood has no excess. The function c(n) ="
-    " .9^-n is in L2(d*), and c - beta P_a c = 0. So at t = .9^N the residual is 0 at the states"
-    " n < N, and beta - 1 at the others, whose d* is .45^N.\n"
+    " g(t .9^-n) for |t| <= 1, where g is smooth and odd, g(y) = y on [0, .9] and 1 from 1 on. Q_t"
+    " is bounded, and t -> Q_t is C^2 into L2(d*). Free table parameters at the sampled states,"
+    " added to Q_t, give Assumption nonSingularJac (ii) as well.\n"
+    "The likelihood has no excess. The function c(n) = .9^-n is in L2(d*), and c - beta P_a c = 0."
+    " So at t = .9^N the residual is 0 at the states n < N, and beta - 1 at the others, whose d* is"
+    " .45^N.\n"
     f"Hence |Q_t|^2 > {math.floor(55 / (1 - 0.45 / 0.81)) / 100} (.81)^N - .45^N, while the excess"
     " is .005 (.45)^N. At N = 12: {observed:.4f} > 10^5 x excess = {bound:.4f}. N -> oo refutes any"
     " C_id.",

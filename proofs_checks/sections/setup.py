@@ -323,12 +323,13 @@ def _carried(mdp: TabularMDP, carrier: NDArray[np.bool_]) -> CheckResult:
 
 
 def support_carries_data(space: Cells) -> CheckResult:
-    """S-bar = the support of the expert's state distribution, the smallest closed set of states
-    that holds s_0, s_1, ... with probability one; equalities "for all s in S-bar" hold almost
-    everywhere. On a countable (discrete) S this is the printed set.
+    """S-bar = the support of the expert's state distribution (S a separable metric space). It is
+    the smallest closed set of states that holds s_0, s_1, ... with probability one. Equalities "for
+    all s in S-bar" hold almost everywhere. On a countable (discrete) S this is the printed set.
 
-    Decided: the support has full measure by definition. Measured: the expert's occupancy (library)
-    of the states that a search reaches; each has at least the mass of its likeliest path.
+    Decided: on a separable metric space the support has full measure. Measured: the expert's
+    occupancy (library) of the states that a search reaches; each has at least the mass of its
+    likeliest path.
     """
     mdp, _ = space
     return weakest(_carried(mdp, oracle.reachable(mdp.initial, mdp.transition)), *covered(mdp))

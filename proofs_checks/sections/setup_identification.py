@@ -97,10 +97,10 @@ def _unique(problem: Anchored, seen: ccp.Observed, inside: NDArray[np.bool_]) ->
 
 
 def identified_almost_everywhere(problem: Anchored, anchored_moves: bool = True) -> CheckResult:
-    """Let d* be the expert's discounted state distribution. Suppose that p-hat_Q(. | s) = pi*(. |
-    s) and that Q solves the anchor's Bellman equation, for d*-almost every s. Then Q(s, .) = Q*(s,
-    .) and r(s, .) = Q*(s, .) - beta E[V_{Q*}(s') | s, .] for d*-almost every s. Where S is
-    countable, this is so for all s in S-bar.
+    """Let Q be bounded and d* the expert's discounted state distribution. Suppose that
+    p-hat_Q(. | s) = pi*(. | s) and that Q solves the anchor's Bellman equation, for d*-almost every
+    s. Then Q(s, .) = Q*(s, .) and r(s, .) = Q*(s, .) - beta E[V_{Q*}(s') | s, .] for d*-almost
+    every s. Where S is countable, this is so for all s in S-bar.
 
     Decided: pi* > 0, so for d*-almost every s no action leaves a set that carries d*, and the
     system closes; V(s) = Q(s, a_s) - log pi*(a_s | s) turns it into the affine f = T_f f, a

@@ -134,22 +134,45 @@ def test_the_smoothness_bounds_the_step_where_zeta_hardly_matters() -> None:
     assert not descent.two_time_scales(state, smoothness=False).holds
 
 
+def slowest_rate(sample: Sample, metric: np.ndarray, speed: float) -> float:
+    """Of the flow of (q, zeta) at the minimiser, f = g - beta^2 |zeta - P V|_b^2.
+
+    The metric of q is (X A,), and `speed` is the rate of zeta.
+    """
+    star, b = polyak.solution(sample), separated.anchor_weight(sample)
+    policy = np.exp(log_softmax(star, axis=1))
+    ahead = (sample.transition[:, :, None] * policy).reshape(len(b), -1)  # d (P V) / dq
+    pull = 2 * sample.discount**2 * ahead.T * b
+    of_q = pull @ ahead - separated.hessian(sample)
+    by = metric[:, None]
+    flow = np.block([[of_q / by, -pull / by], [speed * ahead, -speed * np.eye(len(b))]])
+    return float(np.linalg.eigvals(flow).real.max())
+
+
 @pytest.mark.parametrize(("rho", "stable"), [(0.58, False), (0.61, True)])
 def test_unequal_steps_move_the_edge(rho: float, stable: bool) -> None:
-    """The flow of (q, zeta) at the minimiser, f = g - beta^2 |zeta - P V|_b^2, in visits.
+    """Of unequal shares of anchor rows a common shift does not stay common, in visits.
 
-    Of unequal shares of anchor rows a common shift does not stay common. The rate of zeta is rho
-    times 2 sum b; stable means that every eigenvalue has a negative real part.
+    The rate of zeta is rho times 2 sum b.
     """
-    star, b = polyak.solution(RESET), separated.anchor_weight(RESET)
-    metric = np.repeat(separated.state_weight(RESET), 2)[:, None]
-    policy = np.exp(log_softmax(star, axis=1))
-    ahead = (RESET.transition[:, :, None] * policy).reshape(len(b), -1)  # d (P V) / dq
-    pull = 2 * RESET.discount**2 * ahead.T * b
-    of_q = pull @ ahead - separated.hessian(RESET)
-    speed = 2 * rho * b.sum()
-    flow = np.block([[of_q / metric, -pull / metric], [speed * ahead, -speed * np.eye(len(b))]])
-    assert (np.linalg.eigvals(flow).real.max() < 0) == stable
+    visits = np.repeat(separated.state_weight(RESET), 2)
+    speed = 2 * rho * separated.anchor_weight(RESET).sum()
+    assert (slowest_rate(RESET, visits, speed) < 0) == stable
+
+
+@pytest.mark.parametrize(
+    ("choices", "rho", "rate"), [([1], 1.0, -0.6), ([1, 1], 1.0, -0.058), ([1, 1], 0.5, -0.093)]
+)
+def test_plain_steps_of_two_actions_are_not_the_level_s(choices, rho, rate) -> None:
+    """Per anchor observation; the numbers are those of the page, to its digits."""
+    sample = one_state(choices, 0.0, 0.7)
+    metric = np.full(len(choices), polyak.share(sample))
+    assert slowest_rate(sample, metric, 2 * rho) == pytest.approx(rate, abs=5e-4)
+
+
+def test_the_level_s_best_ratio_is_not_where_it_begins_to_be_stable() -> None:
+    assert descent.level((0.95, 2.0)).holds
+    assert not descent.level((0.95, 2.0), best=lambda beta: 2 * beta - 1).holds
 
 
 # --- the minimiser's error

@@ -1,5 +1,6 @@
 """The pages of the claims and the errata, and what the command says of one claim."""
 
+import csv
 import hashlib
 import re
 from pathlib import Path
@@ -323,3 +324,13 @@ def test_a_number_that_does_not_exist_is_refused_with_what_does(text: str, hint:
     with pytest.raises(InputError, match=hint) as caught:
         numbering.ids_of(text, listed())
     assert caught.value.field == "statement"
+
+
+def test_a_comma_in_a_field_makes_no_column() -> None:
+    """A row with an unquoted comma has a field too many, and its texts stand in the wrong ones."""
+    files = sorted(Path(pages.__file__).parent.glob("*.csv"))
+    assert len(files) > 5
+    for path in files:
+        rows = csv.DictReader(path.read_text("utf-8").splitlines())
+        wrong = [row for row in rows if None in row or None in row.values()]
+        assert wrong == [], path.name
