@@ -39,7 +39,7 @@ OWN_ERRORS = (
     "profiled_erm sparse",
     "plug_in",
 )  # of r-hat, without parameters
-BY_FREQUENCIES = ("nfxp", "ccp", "mpec")
+BY_FREQUENCIES = ("nfxp", "ccp", "mpec", "ml_irl")
 BY_LIKELIHOOD = ("nfxp", "mpec")
 COLUMNS = ("action", "label", "observations", "reward", "se", "low", "high", "q", "probability")
 SOLVER_GAP = 1e-9  # nats an observation by which two solvers may end apart
@@ -142,7 +142,9 @@ class Results(Estimate):
             hint = f"it is for {', '.join(BY_FREQUENCIES)} without `transition`"
             raise InputError("method", self.name, hint)
         generator, number = np.random.default_rng(rng), check_whole("draws", draws, 2)
-        shift = shift_by_frequencies(self.model, self.params.to_numpy(), number, generator)
+        discounted = self.data if self.name == "ml_irl" else None
+        given = self.params.to_numpy(), number, generator, discounted
+        shift = shift_by_frequencies(self.model, *given)
         return pd.Series(shift / np.sqrt(np.diag(self.cov())), index=self.params.index)
 
     def to_frame(self, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
