@@ -202,7 +202,8 @@ class Results(Estimate):
             return self.reward_function(states), np.asarray(np.sqrt(variance))
         if isinstance(self.reward_function, RowFunction):
             check_choice("kind", kind, ("model",))
-            return self.reward_function(states), self.reward_function.errors(states)
+            of_interval = self.reward_function.interval
+            return of_interval(states), of_interval.errors(states)
         check_choice("kind", kind, ("model", "cluster"))
         penalty = cast("float | None", self.diagnostics.extra.get("interval_penalty"))
         given = self.anchor, self.discount, kind, penalty
@@ -218,7 +219,8 @@ class Results(Estimate):
         """A line for each state and action: r-hat, its interval, Q-hat and choice probability.
 
         Intervals of the class `smooth` are centred at a fit with less smoothing than r-hat's, whose
-        bias is small. The class `sparse` takes the selected inputs as given.
+        bias is small. The class `sparse` takes selected inputs as given; its intervals allow for
+        the terms in them that r-hat leaves out.
 
         Args:
             states: (n, d) features, by default the distinct observed ones.

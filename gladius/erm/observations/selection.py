@@ -24,6 +24,7 @@ from gladius.panel.ties import near_least
 
 LAMBDAS = 10.0 ** np.arange(4.0, -2.25, -0.5)
 FEW = 2  # inputs up to which all products are tried and two may be curved together
+MOST_CROSSED = 5  # inputs up to which intervals allow for all products
 TERM = 0.001  # level of the test of a product, where there are more inputs than FEW
 COLLINEAR = 1e-6  # share of a product's information beside the other terms, below which it is none
 SAME = 1e-3  # difference of statistics that no chi-square sees, and no stop or rounding reaches
@@ -207,6 +208,34 @@ def reml_gain(point: Point, is_new: Tensor, old: Tensor, strength: float) -> flo
     straight = criterion(information[~is_new][:, ~is_new], working[~is_new])
     curved = criterion(information + torch.diag(strength * is_new.double()), working)
     return curved + float(is_new.sum()) * float(np.log(strength)) - straight
+
+
+def widened(fit: RiskMinimum) -> RiskMinimum:
+    """The minimum with every input and, up to MOST_CROSSED inputs, every product in r as well.
+
+    Intervals come from it: those of a class that the data chose take what was dropped to be zero.
+    """
+    reward, actions = fit.risk.reward, len(fit.risk.rows.others)
+    columns, size = range(len(reward.inputs)), len(reward.terms)
+    pairs = combinations(columns, 2) if len(columns) <= MOST_CROSSED else ()
+    every = (*((i,) for i in columns), *pairs)
+    further = [term for term in every if term not in reward.terms]
+    if not further:
+        return fit
+    removed = np.zeros((len(further), reward.removed.shape[1]))
+    wider = replace(
+        reward,
+        terms=(*reward.terms, *further),
+        removed=np.concatenate([reward.removed, removed]),
+    )
+
+    def spread(values: Tensor) -> Tensor:
+        table = values.reshape(actions, -1)
+        zeros = table.new_zeros((actions, len(further)))
+        return torch.cat([table[:, :size], zeros, table[:, size:]], dim=1).reshape(-1)
+
+    theta, penalty = spread(fit.point.theta), spread(fit.penalty)
+    return minimise(fit.risk.with_reward(wider), penalty, theta, fit.point.zeta, fit)
 
 
 def reward_inputs(reward: Features) -> tuple[int, ...]:
