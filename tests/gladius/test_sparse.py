@@ -784,10 +784,12 @@ def test_intervals_allow_for_the_terms_that_were_dropped() -> None:
             moves[a, i, 4 * after : 4 * after + 4] += chance * (0.125 + 0.5 * (np.arange(4) == d))
     reward = np.stack([np.zeros(32), *slopes], axis=1)
     world = gladius.TabularMDP(reward, moves, 0.9, np.full(32, 1 / 32), grid)
-    covered = 0
+    covered = crossed = 0
     for seed in range(8):
         data = sample(world, 250, 40, np.random.default_rng(seed))
         fit = gladius.fit(data, anchor_action=0, anchor_reward=0.0, discount=0.9)
         corner = fit.reward_frame(grid[:1]).iloc[2]
+        crossed += (0, 1) in fit.reward_function.reward.terms
         covered += corner["low"] < reward[0, 2] < corner["high"]
     assert covered >= 6  # a chance of .006 where intervals cover .95; of .004 where .26
+    assert crossed >= 2  # by BIC alone 0: r-hat has a term that is 3 standard errors from 0
