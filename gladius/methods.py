@@ -12,6 +12,7 @@ import numpy as np
 
 from gladius import register
 from gladius.model.formula import linear_reward
+from gladius.model.increments import PooledIncrements
 from gladius.model.state_anchor import ANSWERS, AnchorAction, read_anchor_action
 from gladius.panel.anchor import AnchorReward, make_anchor
 from gladius.panel.frame import warn_of_codes
@@ -21,6 +22,7 @@ from gladius.solvers.threads import one_thread
 from gladius.validate import InputError, check_discount, check_options
 
 SHIFT = 0.5  # standard errors
+DIFFERENT = 1e-4  # p-value of equal increments
 
 
 @overload
@@ -131,14 +133,20 @@ def fit(
                 exchange=exchange,
             )
         )
-    if not is_single:
-        return results
-    _warn_of_bias(results[0])
-    return results[0]
+    for i, found in enumerate(results):
+        _warn_of_transitions(found, "" if is_single else f" in data set {i}")
+    return results[0] if is_single else results
 
 
-def _warn_of_bias(results: Results) -> None:
-    """Warn where the noise of frequencies moves a parameter far, as in persistent states."""
+def _warn_of_transitions(results: Results, where: str) -> None:
+    """Warn where increments differ by state, or the noise of frequencies moves a parameter far."""
+    transition = results.options.get("transition")
+    if isinstance(transition, PooledIncrements):
+        p = transition.p_value(results.data)
+        if p < DIFFERENT:
+            message = f"transition: increments are not the same in all states{where}"
+            message += f" (p_value is {p:.1g}), so that estimates may be wrong: give resets,"
+            warnings.warn(f"{message} which may be functions, or leave it out", stacklevel=3)
     if not results.has_frequencies or not results.diagnostics.converged:
         return
     try:
@@ -148,8 +156,9 @@ def _warn_of_bias(results: Results) -> None:
     if shift.iloc[-1] > SHIFT:
         worst, by = shift.index[-1], shift.iloc[-1]
         message = f"{worst}: the noise of estimated transition probabilities moves it by"
-        message += f" {by:.1f} standard errors, and its bias may be several times that:"
-        warnings.warn(f"{message} give transition=PooledIncrements(...)", stacklevel=3)
+        message += f" {by:.1f} standard errors{where}, and its bias may be several times that: if"
+        message += " increments are the same in all states, give transition=PooledIncrements(...)"
+        warnings.warn(message, stacklevel=3)
 
 
 def _check_actions(data: Sequence[Transitions]) -> None:

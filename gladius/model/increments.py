@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import chi2, chi2_contingency
+from scipy.stats import chi2_contingency
 
+from gladius.model.estimate import StateFunction
 from gladius.model.frequencies import Pooled, TransitionProbabilities
 from gladius.panel.anchor import nearest
 from gladius.panel.record import Counts, Integers, Transitions, index_rows
-from gladius.validate import Array, InputError, check_finite, check_whole
+from gladius.validate import Array, InputError, asked, check_finite, check_whole
 
 DECIMALS = 9  # increments this close are one
 
@@ -119,14 +120,15 @@ class PooledIncrements:
     A point off the grid of states is the nearest state on it.
 
     Attributes:
-        resets: action -> (d,) state from which its increments start; the others start from s.
+        resets: action -> (d,) state from which its increments start, or a function of (n, d) states
+            that returns (n, d), such as `lambda s: np.maximum(s - 2, 0)`; the others start from s.
         common: whether all actions share one distribution of d; else each has its own.
         own: positions of features that move by themselves, jointly, as a Markov chain: their next
             values depend on their present ones alone.
         grid: (S, d) all states; by default those observed.
     """
 
-    resets: Mapping[int, Sequence[float] | float] = field(default_factory=dict)
+    resets: Mapping[int, Sequence[float] | float | StateFunction] = field(default_factory=dict)
     common: bool = False
     own: tuple[int, ...] = ()
     grid: Array | None = field(default=None, repr=False)
@@ -153,19 +155,24 @@ class PooledIncrements:
         for action, state in self.resets.items():
             if action not in range(actions):
                 raise InputError("transition.resets", action, f"give actions 0 to {actions - 1}")
-            start = np.atleast_1d(check_finite(f"transition.resets[{action}]", state))
-            if start.shape != (states.shape[1],):
-                hint = f"give the {states.shape[1]} features of one state"
-                raise InputError(f"transition.resets[{action}]", start.shape, hint)
+            name = f"transition.resets[{action}]"
+            given = asked(name, state, states) if callable(state) else np.atleast_1d(state)
+            start = check_finite(name, given)
+            if start.shape != (states.shape if callable(state) else states.shape[1:]):
+                hint = f"give the {states.shape[1]} features of one state, or a function"
+                raise InputError(name, start.shape, f"{hint} of (n, features) that returns as many")
             starts[action] = start
         return starts
 
     def p_value(self, data: Transitions, ranges: int = 10) -> float:
-        """Of the likelihood ratio test that the distribution of d is the same in all states.
+        """Of likelihood ratio tests that the distribution of d is the same in all states.
+
+        There is one for each action (or for all, where they share it) and each feature that moves.
+        It is the least of their p-values, times their number.
 
         Args:
             data: one data set.
-            ranges: number of ranges of the first feature that moves, at the start of d.
+            ranges: number of ranges of a feature, at most.
         """
         number, live = check_whole("ranges", ranges, 2), ~data.done
         if not live.any() or not set(self.own) < set(range(data.states.shape[1])):
@@ -175,18 +182,20 @@ class PooledIncrements:
         moving = [k for k in range(states.shape[1]) if k not in self.own]
         shift = np.round((data.next_states[live] - start)[:, moving], DECIMALS)
         _, (label,) = index_rows([shift])
-        edges = np.unique(np.quantile(start[:, moving[0]], np.linspace(0, 1, number + 1)[1:-1]))
-        interval = np.searchsorted(edges, start[:, moving[0]], side="left")
-        statistic, freedom = 0.0, 0
+        found = []
         for group in [0] if self.common else np.unique(actions):
             rows = (actions == group) | self.common
-            smallest = np.min(np.unique(interval[rows], return_counts=True)[1])
-            least = max(5 * rows.sum() / smallest, rows.sum() / number)
-            table = pd.crosstab(interval[rows], _merged(label[rows], least))
-            if min(table.shape) > 1:
-                test = chi2_contingency(table, correction=False, lambda_="log-likelihood")
-                statistic, freedom = statistic + test.statistic, freedom + test.dof
-        return float(chi2.sf(statistic, freedom)) if freedom else 1.0
+            for x in states[rows][:, moving].T:
+                value = np.unique(x, return_inverse=True)[1]
+                interval = _merged(value, rows.sum() / number)
+                smallest = np.min(np.unique(interval, return_counts=True)[1])
+                least = max(5 * rows.sum() / smallest, rows.sum() / number)
+                table = pd.crosstab(interval, _merged(label[rows], least))
+                if min(table.shape) > 1:
+                    found.append(
+                        chi2_contingency(table, correction=False, lambda_="log-likelihood")
+                    )
+        return float(min([1.0, *(len(found) * test.pvalue for test in found)]))
 
     def estimate(self, counts: Counts) -> TransitionProbabilities:
         """P-hat of every replication, on the states of all."""

@@ -213,7 +213,13 @@ def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
 
 
 @one_thread()
-def shift_by_frequencies(model: Model, theta: Array, draws: int, rng: np.random.Generator) -> Array:
+def shift_by_frequencies(
+    model: Model,
+    theta: Array,
+    draws: int,
+    rng: np.random.Generator,
+    discounted: Transitions | None = None,
+) -> Array:
     """(k,) mean shift of theta-hat when P-hat gets the noise of its frequencies once more.
 
     Each draw counts as many transitions of every (s, a) anew, by P-hat, and takes one Newton step
@@ -224,8 +230,13 @@ def shift_by_frequencies(model: Model, theta: Array, draws: int, rng: np.random.
         theta: (k,) theta-hat.
         draws: number of them.
         rng: draws them.
+        discounted: the observations, where the criterion discounts their choices.
     """
     cells = cell_counts(model.counts, model.position, len(model.states))
+    choices = model.visits[:1]
+    if discounted is not None:
+        paths = discounted_paths(discounted, model.states, model.discount)
+        choices = len(paths.opens) * paths.visits[None]
     times = cells.sum(axis=2)
     seen = times > 0
     shares = cells[seen] / times[seen][:, None]
@@ -236,7 +247,7 @@ def shift_by_frequencies(model: Model, theta: Array, draws: int, rng: np.random.
         transition = np.repeat(model.transition[:1], number, axis=0)
         drawn = rng.multinomial(times[seen].astype(int), shares, size=(number, len(shares)))
         transition[:, seen] = (drawn / times[seen][:, None])[..., :-1]
-        visits = np.repeat(model.visits[:1], number, axis=0)
+        visits = np.repeat(choices, number, axis=0)
         given = transition, model.design, model.offset, model.discount
         first = np.tile(theta, (number, 1))
         shifts.append(nfxp.fit_counts(visits, *given, start=first, max_iterations=1).theta - theta)

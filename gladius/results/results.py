@@ -6,7 +6,7 @@ Standard errors are those of `inference`; any method has those of a bootstrap ov
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -39,11 +39,11 @@ OWN_ERRORS = (
     "profiled_erm sparse",
     "plug_in",
 )  # of r-hat, without parameters
-BY_FREQUENCIES = ("nfxp", "ccp", "mpec")
+BY_FREQUENCIES = ("nfxp", "ccp", "mpec", "ml_irl")
 BY_LIKELIHOOD = ("nfxp", "mpec")
 COLUMNS = ("action", "label", "observations", "reward", "se", "low", "high", "q", "probability")
 SOLVER_GAP = 1e-9  # nats an observation by which two solvers may end apart
-BATCH = 20  # refits that are in memory together
+BATCH, ROWS = 20, 1_000_000  # refits, and observations of more than one, in memory together
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,9 @@ class Results(Estimate):
             hint = f"it is for {', '.join(BY_FREQUENCIES)} without `transition`"
             raise InputError("method", self.name, hint)
         generator, number = np.random.default_rng(rng), check_whole("draws", draws, 2)
-        shift = shift_by_frequencies(self.model, self.params.to_numpy(), number, generator)
+        discounted = self.data if self.name == "ml_irl" else None
+        given = self.params.to_numpy(), number, generator, discounted
+        shift = shift_by_frequencies(self.model, *given)
         return pd.Series(shift / np.sqrt(np.diag(self.cov())), index=self.params.index)
 
     def to_frame(self, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
@@ -200,7 +202,8 @@ class Results(Estimate):
             return self.reward_function(states), np.asarray(np.sqrt(variance))
         if isinstance(self.reward_function, RowFunction):
             check_choice("kind", kind, ("model",))
-            return self.reward_function(states), self.reward_function.errors(states)
+            of_interval = self.reward_function.interval
+            return of_interval(states), of_interval.errors(states)
         check_choice("kind", kind, ("model", "cluster"))
         penalty = cast("float | None", self.diagnostics.extra.get("interval_penalty"))
         given = self.anchor, self.discount, kind, penalty
@@ -216,7 +219,8 @@ class Results(Estimate):
         """A line for each state and action: r-hat, its interval, Q-hat and choice probability.
 
         Intervals of the class `smooth` are centred at a fit with less smoothing than r-hat's, whose
-        bias is small. The class `sparse` takes the selected inputs as given.
+        bias is small. The class `sparse` takes selected inputs as given; its intervals allow for
+        the terms in them that r-hat leaves out.
 
         Args:
             states: (n, d) features, by default the distinct observed ones.
@@ -359,7 +363,8 @@ class Results(Estimate):
     ) -> Array:
         """(draws, ...) a statistic of refits to trajectories drawn with replacement.
 
-        Its standard deviation over draws is a standard error, for every method.
+        Its standard deviation over draws, by `np.nanstd`, is a standard error, for every method. A
+        refit that fails is NaN, for one to draws in which an action never occurs.
 
         Args:
             statistic: numbers of Results, such as `lambda e: e.reward(states, 0)`; else theta.
@@ -380,31 +385,42 @@ class Results(Estimate):
         if len(names) < 2:
             raise InputError("trajectory", len(names), "a bootstrap needs two trajectories or more")
         rows_of = np.split(np.argsort(label, kind="stable"), np.cumsum(np.bincount(label))[:-1])
-        fit = import_module(METHODS[self.name]).fit
-        found = []
+        statistic = statistic or (lambda fit: fit.params.to_numpy())
+        bad = failed = 0
         with one_thread(self.data.states):
-            for start in range(0, check_whole("draws", draws, 2), BATCH):
+            values = np.full((check_whole("draws", draws, 2), *np.shape(statistic(self))), np.nan)
+            size = max(1, min(BATCH, ROWS // len(self.data)))
+            for start in range(0, draws, size):
                 samples = []
-                for _ in range(min(BATCH, draws - start)):
+                for _ in range(min(size, draws - start)):
                     drawn = [rows_of[j] for j in generator.integers(len(names), size=len(names))]
                     new = np.repeat(np.arange(len(names)), [len(rows) for rows in drawn])
                     samples.append(replace(self.data.take(np.concatenate(drawn)), trajectory=new))
-                change = self.exchange
-                own = samples if change is None else [change.data(sample) for sample in samples]
-                fits = fit(own, self.anchor, self.discount, **options)
-                if change is not None:
-                    fits = [change.estimate(estimate) for estimate in fits]
-                for estimate, sample in zip(fits, samples, strict=True):
-                    found.append(Results(**vars(self) | vars(estimate) | {"data": sample}))
-            statistic = statistic or (lambda fit: fit.params.to_numpy())
-            values = np.full((draws, *np.shape(statistic(self))), np.nan)
-            for i, estimate in enumerate(found):
-                if not estimate.diagnostics.status.startswith("failed"):
-                    values[i] = statistic(estimate)
-        if bad := sum(not estimate.diagnostics.converged for estimate in found):
-            message = f"{bad} of {draws} refits are not ok; those that failed are NaN"
+                for i, estimate in enumerate(self._refits(samples, options), start):
+                    if estimate is None or estimate.diagnostics.status.startswith("failed"):
+                        failed += 1
+                        continue
+                    bad += not estimate.diagnostics.converged
+                    own = {"data": samples[i - start]}
+                    values[i] = statistic(Results(**vars(self) | vars(estimate) | own))
+        if bad or failed:
+            message = f"{bad + failed} of {draws} refits are not ok; {failed} failed and are NaN"
             warnings.warn(message, stacklevel=2)
         return values
+
+    def _refits(
+        self, samples: Sequence[Transitions], options: Mapping[str, Any]
+    ) -> list[Estimate | None]:
+        """An estimate of each sample; None where it supports none."""
+        fit, change = import_module(METHODS[self.name]).fit, self.exchange
+        try:
+            own = samples if change is None else [change.data(sample) for sample in samples]
+            fits = fit(own, self.anchor, self.discount, **options)
+        except InputError:
+            if len(samples) == 1:
+                return [None]
+            return [found for one in samples for found in self._refits([one], options)]
+        return list(fits) if change is None else [change.estimate(found) for found in fits]
 
     def save(self, folder: Path | str) -> None:
         """Write this to a folder, as JSON and npz; `gladius.load` reads it."""

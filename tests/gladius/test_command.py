@@ -172,7 +172,8 @@ def test_rust_s_example_has_the_numbers_of_table_ix():
     head = your_data().split("## What the reward is for")[0]
     names = run(head)
     (code,) = re.findall(r"```python rust\n(.*?)```", your_data(), re.S)
-    exec(code, names)
+    with pytest.warns(UserWarning, match="increments are not the same in all states"):
+        exec(code, names)
     found = names["zurcher"].to_frame(kind="outer").sort_index()
     np.testing.assert_allclose(found["estimate"], [10.075, 2.293], rtol=0.02)
     np.testing.assert_allclose(found["se"], [1.582, 0.639], rtol=0.05)

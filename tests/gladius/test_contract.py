@@ -457,7 +457,9 @@ def nested_calls(name: str, options: dict[str, object]) -> tuple[int, int, int]:
     sys.setprofile(watch)
     try:
         method = name.split()[0]
-        with patch("gladius.methods._warn_of_bias"):  # a check after the fit, no part of the method
+        with patch(
+            "gladius.methods._warn_of_transitions"
+        ):  # a check after the fit, no part of the method
             estimate = gladius.fit(data, method, **KNOWN, **options)
     finally:
         sys.setprofile(None)

@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import Any
 from unittest.mock import patch
 
@@ -13,6 +14,7 @@ from bus_engine import KNOWN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from linear_models import sample
 from scipy.optimize import minimize
 from scipy.stats import chi2
 from sparse_fits import (
@@ -768,3 +770,26 @@ def test_noise_is_not_selected(rare: float, skewed: bool) -> None:
         actions = torch.tensor((rng.uniform(size=2_000) < rare).astype(np.int64))
         selected.append(select_inputs(Inputs.of(draws), Choice(actions, (1, 0))).inputs)
     assert selected == [()] * 6
+
+
+def test_intervals_allow_for_the_terms_that_were_dropped() -> None:
+    """r of two inputs with a small product, at whose corner 95 % intervals covered 26 of 100."""
+    grid = np.array([[x, y] for x in range(8) for y in range(4)], dtype=float)
+    x, y = grid.T
+    slopes = [0.8 - 0.25 * x + 0.2 * y, -0.5 + 0.1 * x - 0.15 * y + 0.04 * x * y]
+    moves = np.zeros((3, 32, 32))
+    for i, (k, d) in enumerate(grid.astype(int)):
+        for a, (step, chance) in product(range(3), ((-1, 0.3), (0, 0.3), (1, 0.4))):
+            after = int(np.clip(k + (0, 1, -2)[a] + step, 0, 7))
+            moves[a, i, 4 * after : 4 * after + 4] += chance * (0.125 + 0.5 * (np.arange(4) == d))
+    reward = np.stack([np.zeros(32), *slopes], axis=1)
+    world = gladius.TabularMDP(reward, moves, 0.9, np.full(32, 1 / 32), grid)
+    covered = crossed = 0
+    for seed in range(8):
+        data = sample(world, 250, 40, np.random.default_rng(seed))
+        fit = gladius.fit(data, anchor_action=0, anchor_reward=0.0, discount=0.9)
+        corner = fit.reward_frame(grid[:1]).iloc[2]
+        crossed += (0, 1) in fit.reward_function.reward.terms
+        covered += corner["low"] < reward[0, 2] < corner["high"]
+    assert covered >= 6  # a chance of .006 where intervals cover .95; of .004 where .26
+    assert crossed >= 2  # by BIC alone 0: r-hat has a term that is 3 standard errors from 0

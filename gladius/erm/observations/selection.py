@@ -1,8 +1,9 @@
 """The form of r in the class `sparse`: its monomials, and then its curved terms.
 
-Monomials enter by score tests and leave by BIC. Curved terms are cosines of one or two inputs with
-a ridge, whose lambda REML chooses by the quadratic model of the NLL with gradient g and information
-I at the current theta: with h = I theta - g, H = I + lambda and S0 the block without the curve,
+Monomials enter by score tests. They leave by BIC or, where n is large, at the level STAYS. Curved
+terms are cosines of one or two inputs with a ridge, whose lambda REML chooses by the quadratic
+model of the NLL with gradient g and information I at the current theta: with h = I theta - g,
+H = I + lambda and S0 the block without the curve,
 
     2 REML(lambda) = h'H^-1 h - log det H + k log lambda - (h'S0^-1 h - log det S0).
 """
@@ -13,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 import torch
-from scipy.special import chdtrc
+from scipy.special import chdtrc, chdtri
 from torch import Tensor
 
 from gladius.erm.observations.features import SUPPORT, Features, Inputs, Rows, make_features
@@ -24,7 +25,9 @@ from gladius.panel.ties import near_least
 
 LAMBDAS = 10.0 ** np.arange(4.0, -2.25, -0.5)
 FEW = 2  # inputs up to which all products are tried and two may be curved together
+MOST_CROSSED = 5  # inputs up to which intervals allow for all products
 TERM = 0.001  # level of the test of a product, where there are more inputs than FEW
+STAYS = 0.01  # level of the likelihood ratio at which a monomial is not dropped
 COLLINEAR = 1e-6  # share of a product's information beside the other terms, below which it is none
 SAME = 1e-3  # difference of statistics that no chi-square sees, and no stop or rounding reaches
 
@@ -102,12 +105,13 @@ def extend(fit: RiskMinimum, wider: ObservationRisk) -> Point:
 def drop_terms(fit: RiskMinimum) -> RiskMinimum:
     """Drop the monomial with the smallest Wald statistic while BIC falls; 1 always stays.
 
-    Of terms that follow from one another the last goes first.
+    So does what the likelihood ratio finds at STAYS: in large samples BIC drops terms that are
+    several standard errors from 0. Of terms that follow from one another the last goes first.
     """
     while True:
         risk, point = fit.risk, fit.point
         actions, size = len(risk.rows.others), risk.reward.size
-        price = actions * risk.rows.log_size
+        price = min(actions * risk.rows.log_size, float(chdtri(actions, STAYS)))
         covariance = solve(point.information, torch.eye(risk.free).to(point.theta))
         walds = []
         for j in range(1, size):
@@ -207,6 +211,34 @@ def reml_gain(point: Point, is_new: Tensor, old: Tensor, strength: float) -> flo
     straight = criterion(information[~is_new][:, ~is_new], working[~is_new])
     curved = criterion(information + torch.diag(strength * is_new.double()), working)
     return curved + float(is_new.sum()) * float(np.log(strength)) - straight
+
+
+def widened(fit: RiskMinimum) -> RiskMinimum:
+    """The minimum with every input and, up to MOST_CROSSED inputs, every product in r as well.
+
+    Intervals come from it: those of a class that the data chose take what was dropped to be zero.
+    """
+    reward, actions = fit.risk.reward, len(fit.risk.rows.others)
+    columns, size = range(len(reward.inputs)), len(reward.terms)
+    pairs = combinations(columns, 2) if len(columns) <= MOST_CROSSED else ()
+    every = (*((i,) for i in columns), *pairs)
+    further = [term for term in every if term not in reward.terms]
+    if not further:
+        return fit
+    removed = np.zeros((len(further), reward.removed.shape[1]))
+    wider = replace(
+        reward,
+        terms=(*reward.terms, *further),
+        removed=np.concatenate([reward.removed, removed]),
+    )
+
+    def spread(values: Tensor) -> Tensor:
+        table = values.reshape(actions, -1)
+        zeros = table.new_zeros((actions, len(further)))
+        return torch.cat([table[:, :size], zeros, table[:, size:]], dim=1).reshape(-1)
+
+    theta, penalty = spread(fit.point.theta), spread(fit.penalty)
+    return minimise(fit.risk.with_reward(wider), penalty, theta, fit.point.zeta, fit)
 
 
 def reward_inputs(reward: Features) -> tuple[int, ...]:

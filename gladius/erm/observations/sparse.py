@@ -20,9 +20,12 @@ Implementation choices:
 - Where no path ends, a constant added to all rewards changes V by a constant. At discount factors
   above NEAR_ONE a second fit has the anchor's reward lowered so that V is near 0, where steps are
   best conditioned. If its steps converge it replaces the first, and r and Q are raised again.
+- Intervals come from the minimum with the terms that `form` left out (`widened`).
 - Constants were tuned on other seeds than the exhibits use. FALSE_SHARE, the undersmoothing and the
   price of a curve in a new input were tuned after an exhibit had shown a fault.
 """
+
+from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +39,13 @@ from gladius.erm import misfit as trust
 from gladius.erm.observations.features import Features, Inputs, Rows, make_features
 from gladius.erm.observations.risk import ObservationRisk, RiskMinimum, covariance
 from gladius.erm.observations.score_tests import Choice, InputSelection, NextValue, select_inputs
-from gladius.erm.observations.selection import add_curvature, fit_form, make_zeta, reward_inputs
+from gladius.erm.observations.selection import (
+    add_curvature,
+    fit_form,
+    make_zeta,
+    reward_inputs,
+    widened,
+)
 from gladius.model.estimate import Estimate, Fit
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
@@ -61,6 +70,7 @@ class RowFunction:
     theta: Array
     anchor: Anchor
     covariance: Array
+    wider: RowFunction | None = None  # r in a wider class, if intervals come from one
     zeta: tuple[Features, ...] = ()
     coefficients: Array | None = None
     discount: float = 0.0
@@ -75,6 +85,11 @@ class RowFunction:
                     features(tensor).numpy(force=True) @ self.coefficients[a]
                 )
         return values
+
+    @property
+    def interval(self) -> RowFunction:
+        """The r-hat at which intervals are centred, with their errors."""
+        return self if self.wider is None else self.wider
 
     def errors(self, states: Array) -> Array:
         """(n, A) standard errors of r by `covariance` (M, M); 0 for the anchor."""
@@ -241,6 +256,18 @@ def with_anchor(choice: InputSelection, inputs: Inputs, anchor: Anchor) -> Input
     return InputSelection(tuple(dict.fromkeys((*choice.inputs, *of_anchor))), choice.p_values)
 
 
+def reward_function(fit: RiskMinimum, anchor: Anchor, level: float) -> RowFunction:
+    """r of a minimum, raised by (1 - beta) `level`; errors are NaN where it is none."""
+    rows, size = fit.risk.rows, fit.risk.reward.size
+    theta = np.zeros((len(rows.actions), size))
+    theta[rows.others] = fit.point.theta.reshape(-1, size).numpy(force=True)
+    theta[:, 0] += (1 - rows.discount) * level
+    variance = covariance(fit).numpy(force=True)
+    return RowFunction(
+        fit.risk.reward, theta, anchor, variance if fit.converged else variance * np.nan
+    )
+
+
 def estimate(
     fit: RiskMinimum, anchor: Anchor, level: float, policy: Array, extra: Mapping[str, object]
 ) -> Estimate:
@@ -258,14 +285,15 @@ def estimate(
         **trust.of_choices(visits, policy, point.nll),
     }
     not_ok = tuple(reason for reason, holds in reasons.items() if holds)
-    theta = np.zeros((len(rows.actions), risk.reward.size))
-    theta[rows.others] = point.theta.reshape(-1, risk.reward.size).numpy(force=True)
-    theta[:, 0] += (1 - rows.discount) * level
-    reward = RowFunction(risk.reward, theta, anchor, covariance(fit).numpy(force=True))
+    reward, wide = reward_function(fit, anchor, level), widened(fit)
+    if wide is not fit:
+        reward = replace(reward, wider=reward_function(wide, anchor, level))
     zeta = torch.stack([w @ c for w, c in zip(risk.factor, point.zeta, strict=True)])
     coefficients = zeta.numpy(force=True)
     coefficients[:, 0] += level
-    q = replace(reward, zeta=risk.zeta, coefficients=coefficients, discount=rows.discount)
+    q = replace(
+        reward, wider=None, zeta=risk.zeta, coefficients=coefficients, discount=rows.discount
+    )
     residual = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]
     gap = rows.discount * (risk.block.phi[rows.anchor] @ residual)
     bellman = float(rows.visits[:, rows.anchor] @ gap**2)  # there the error is that of zeta
