@@ -168,7 +168,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     fit, transition, is_settled = settle(data, inputs, choice, asked, anchor, discount, level)
     has_level = True
     if discount > NEAR_ONE and not ends:
-        best, moved = fit, np.inf
+        best, shift = fit, np.inf
         for _ in range(LEVELS):
             seen = fit.risk.rows.seen
             level += float(seen @ fit.v / seen.sum())
@@ -176,12 +176,12 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
             fit, transition, is_settled = settle(
                 data, inputs, choice, asked, anchor, discount, level
             )
-            moved = difference(before, fit, data)
+            shift = difference(before, fit, data)
             best = min(best, fit, key=lambda one: one.point.nll if one.converged else np.inf)
-            if moved <= MOVED:
+            if shift <= MOVED:
                 break
         is_beaten = fit.point.nll > best.point.nll + BEATEN
-        has_level = moved <= MOVED and not is_beaten
+        has_level = shift <= MOVED and not is_beaten
     fit = add_curvature(fit, inputs)
     policy = torch.softmax(fit.q, dim=1).numpy(force=True)
     misfit = trust.misfit_p_values(
