@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import hypergeom, ks_2samp
+from scipy.stats import hypergeom, ks_2samp, norm
 
 from gladius.panel.record import (
     Categories,
@@ -24,6 +24,8 @@ from gladius.validate import Array, InputError, Integers, check_finite, check_wh
 CODE = 20.0  # spreads from the median: a value so far out is most often a code
 CHANCE = 1e-6  # that an action is last so often by chance, below which it is reported
 LAST_ODDS = 10.0  # of being last after an action, relative to the others, above which it is
+GAP_SHARE = 0.05  # of an action's rows before gaps, beyond that of all: more is reported
+STRATA = 10  # ranges of a feature in which gaps are compared
 FEWEST_ENDS = 10  # of paths, to compare ends with other rows
 END_CHANCE = 0.01  # of ends that look like other rows, above which it is reported
 
@@ -75,6 +77,8 @@ def read_columns(
     is_moved = bool(np.any(np.diff(order) < 0))
     if next_state is not None:
         return states, actions, next_states, labels, ended, *further, carried, is_moved
+    is_gap = ~is_followed & np.append(labels[1:] == labels[:-1], False)
+    warn_of_gaps(states, actions, is_gap, action)
     next_states = np.where(is_followed[:, None], np.roll(states, -1, axis=0), states)
     is_transition = is_followed | ended
     if not np.any(is_transition):
@@ -196,6 +200,33 @@ def warn_of_ends(
                 warnings.warn(
                     f"{message} what follows; else the action tells periods", stacklevel=4
                 )
+
+
+def warn_of_gaps(states: Array, actions: Integers, is_gap: NDArray[np.bool_], name: str) -> None:
+    """Warn where gaps follow an action: the rows before a gap are left out with their choices.
+
+    The log-odds of the choices that remain are wrong by the log of the ratio of the shares that
+    remain. Mantel and Haenszel's test compares gaps after the action with those after others, in
+    ranges of each feature, for gaps that depend on the state alone do no harm.
+    """
+    edges = np.quantile(states, np.arange(1, STRATA) / STRATA, axis=0)
+    for a in np.unique(actions) if is_gap.any() else ():
+        is_its, scores = actions == a, []
+        for x, of in zip(states.T, edges.T, strict=True):
+            stratum = np.searchsorted(of, x)
+            n, its, gaps = (np.bincount(stratum, w) for w in (None, is_its, is_gap))
+            seen = np.maximum(n, 1)
+            expected = its * gaps / seen
+            variance = expected * (n - its) * (n - gaps) / (seen * np.maximum(n - 1, 1))
+            excess = np.count_nonzero(is_its & is_gap) - expected.sum()
+            scores.append(excess / np.sqrt(max(variance.sum(), 1.0)))
+        share = (is_its & is_gap).sum() / is_its.sum(), np.mean(is_gap)
+        is_large = share[0] - share[1] > GAP_SHARE
+        if is_large and norm.sf(min(scores)) < CHANCE:
+            message = f"{name}: gaps follow {share[0]:.0%} of the rows with {a}, and {share[1]:.0%}"
+            message += f" of all. The choices before gaps are left out: {a} seems rarer than it is,"
+            message += " and its reward is wrong. Fill in these periods, or name next_state"
+            warnings.warn(message, stacklevel=4)
 
 
 def warn_of_codes(states: Array, names: Sequence[str], categories: Categories) -> None:

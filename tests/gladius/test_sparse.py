@@ -33,6 +33,7 @@ from gladius.designs.metrics import mape
 from gladius.erm import misfit as trust
 from gladius.erm.observations import score_tests as screen
 from gladius.erm.observations import selection as form
+from gladius.erm.observations import sparse
 from gladius.erm.observations.features import Inputs, Rows, make_features
 from gladius.erm.observations.regression import cross_validation
 from gladius.erm.observations.risk import ObservationRisk, RiskMinimum, covariance, minimise
@@ -793,3 +794,28 @@ def test_intervals_allow_for_the_terms_that_were_dropped() -> None:
         covered += corner["low"] < reward[0, 2] < corner["high"]
     assert covered >= 6  # a chance of .006 where intervals cover .95; of .004 where .26
     assert crossed >= 2  # by BIC alone 0: r-hat has a term that is 3 standard errors from 0
+
+
+def test_the_anchors_constant_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few replacements: r less the anchor was 10.96, 8.63 or 9.35 by the constant, `ok`."""
+    rng, x, periods = np.random.default_rng(0), np.zeros(50), []
+    for _ in range(70):
+        replaces = (rng.random(50) < 1 / (1 + np.exp(9.0 - 0.035 * x))).astype(int)
+        after = np.where(replaces == 1, 0, x) + rng.gamma(4, 0.8, 50)
+        periods.append((x, replaces, after))
+        x = after
+    states, actions, after = (np.stack(column, axis=1) for column in zip(*periods, strict=True))
+    engines = np.repeat(np.arange(50), 70)
+    data = Transitions(states.ravel(), actions.ravel(), after.ravel(), engines)
+    new = np.zeros((1, 1))
+    for discount in (0.98, 0.9999):
+        found = []
+        for reward in (-10.0, 0.0, 10.0):
+            known: dict[str, Any] = {"anchor_reward": reward, "discount": discount}
+            fit = gladius.fit(data, function_class="sparse", anchor_action=1, **known)
+            assert fit.diagnostics.status == "ok"
+            found.append((fit.reward(new, 0)[0] - reward) / fit.reward_errors(new)[0, 0])
+        assert np.ptp(found) < 1e-4  # of a standard error: the steps end 1e-6 nats from their goal
+    monkeypatch.setattr(sparse, "MOVED", -1.0)
+    fit = gladius.fit(data, function_class="sparse", anchor_action=1, **known)
+    assert "the level of V did not settle" in fit.diagnostics.extra["not_ok_because"]

@@ -1,5 +1,6 @@
 """The data container: splits and frames, counts and SARSA tuples, each against plain loops."""
 
+import warnings
 from collections import Counter, defaultdict
 from contextlib import nullcontext
 from typing import Any
@@ -359,3 +360,24 @@ def test_the_anchors_reward_by_row_follows_the_rows() -> None:
     assert exchange.action(own[:1]) == 1.0
     with pytest.raises(InputError, match=r"carry the column: from_frame\(..., carry=\['cost'\]"):
         make_anchor([data], 0, "cost")
+
+
+def test_gaps_that_follow_an_action_are_reported() -> None:
+    """A bus in the shop after 6 of 10 replacements: r was .60 for -1; all gaps were warned of."""
+    rng = np.random.default_rng(0)
+    frame = gladius.BusEngine().simulate(60, rng).to_frame()
+    names: dict[str, Any] = {"state": ["s0"], "action": "action", "id": "id", "time": "period"}
+    before = frame.groupby("id")[["s0", "action"]].shift(1)
+    reasons = (
+        (before["action"].eq(1), True),
+        (before["s0"].ge(4), False),
+        (before["s0"].ge(0), False),
+    )
+    for lost, is_reported in reasons:
+        gaps = frame[~(lost & (rng.random(len(frame)) < 0.6))]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            Transitions.from_frame(gaps, **names)
+        found = [str(one.message) for one in caught if "gaps follow" in str(one.message)]
+        assert len(found) == is_reported
+        assert all("of the rows with 1" in text for text in found)

@@ -112,6 +112,8 @@ class ObservationRisk:
         """Per action, the states it led to and, for each, the sum of phi over the origins.
 
         The sum over observations of phi(s) f(s') is then a product of two matrices for every f.
+        Where none of the action ends a path, the regression of a constant is this constant: the
+        ridge of `inverse_root` would else take a share of it, which the level of V multiplies.
         """
         rows, moves = self.rows, []
         for a in rows.actions:
@@ -119,7 +121,15 @@ class ObservationRisk:
             reached, index = torch.unique(rows.target[of_action], return_inverse=True)
             weighted = self.phi[a][rows.origin[of_action]] * rows.times[of_action][:, None]
             source = weighted.new_zeros((len(reached), weighted.shape[1]))
-            moves.append((reached, source.index_add_(0, index, weighted)))
+            source.index_add_(0, index, weighted)
+            times = rows.times[of_action]
+            if self.factor and float(rows.visits[:, a].sum() - times.sum()) < 0.5:
+                share = weighted.new_zeros(len(reached)).index_add_(0, index, times / times.sum())
+                unit = torch.zeros_like(source[0])
+                unit[0] = 1.0
+                constant = torch.linalg.solve(self.factor[a], unit)
+                source += share[:, None] * (constant - source.sum(dim=0))
+            moves.append((reached, source))
         return moves
 
     @cached_property

@@ -17,9 +17,10 @@ a restriction of r to a class: over every Q and every zeta the minimum is the pl
 Implementation choices:
 - The point that Fisher scoring (`risk`) reaches is stationary; that it is the global minimum is not
   proved. `form` chooses monomials and lambda, by the rules of the class `smooth`.
-- Where no path ends, a constant added to all rewards changes V by a constant. At discount factors
-  above NEAR_ONE a second fit has the anchor's reward lowered so that V is near 0, where steps are
-  best conditioned. If its steps converge it replaces the first, and r and Q are raised again.
+- Where no path ends, a constant added to all rewards changes V by a constant. The fit is therefore
+  of rewards less the anchor's mean, so that its constant decides nothing. At discount factors above
+  NEAR_ONE further fits lower them until V is near 0, where steps are best conditioned. The last is
+  not ok if it moves r by MOVED, or if one before was likelier. r and Q are raised again.
 - Intervals come from the minimum with the terms that `form` left out (`widened`).
 - Constants were tuned on other seeds than the exhibits use. FALSE_SHARE, the undersmoothing and the
   price of a curve in a new input were tuned after an exhibit had shown a fault.
@@ -59,6 +60,9 @@ DIFFERS = (
 ROUNDS = 4  # of the selection of zeta's inputs
 NO_EFFECT = "r-hat does not depend on {}: no test finds that it does; a method with a form keeps it"
 NEAR_ONE = 0.99  # discount factor
+LEVELS = 3  # fits at most whose V is near 0
+MOVED = 0.1  # standard errors by which the last of them may move r
+BEATEN = 0.1  # nats by which an earlier one may be likelier
 FEW_FEATURES = 3  # up to which one without an effect on r is reported
 
 
@@ -158,15 +162,26 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     if of_reward is None:
         choice = with_anchor(choice, inputs, anchor)
     asked = (of_reward, of_zeta)
-    fit, transition, is_settled = settle(data, inputs, choice, asked, anchor, discount, 0.0)
-    level = 0.0
-    if discount > NEAR_ONE and not data.done.any():
-        mean = float(fit.risk.rows.seen @ fit.v / fit.risk.rows.seen.sum())
-        again, other, ended = settle(data, inputs, choice, asked, anchor, discount, mean)
-        if again.converged and again.is_sound:
-            fit, transition, is_settled, level = again, other, ended, mean
-        else:
-            fit = fit._replace(is_sound=False)  # the constant would decide
+    ends, level = bool(data.done.any()), 0.0
+    if not ends:  # whatever constant the anchor's reward has, the fit is the same
+        level = float(np.mean(anchor.values(data.states))) / (1 - discount)
+    fit, transition, is_settled = settle(data, inputs, choice, asked, anchor, discount, level)
+    has_level = True
+    if discount > NEAR_ONE and not ends:
+        best, shift = fit, np.inf
+        for _ in range(LEVELS):
+            seen = fit.risk.rows.seen
+            level += float(seen @ fit.v / seen.sum())
+            before = fit
+            fit, transition, is_settled = settle(
+                data, inputs, choice, asked, anchor, discount, level
+            )
+            shift = difference(before, fit, data)
+            best = min(best, fit, key=lambda one: one.point.nll if one.converged else np.inf)
+            if shift <= MOVED:
+                break
+        is_beaten = fit.point.nll > best.point.nll + BEATEN
+        has_level = shift <= MOVED and not is_beaten
     fit = add_curvature(fit, inputs)
     policy = torch.softmax(fit.q, dim=1).numpy(force=True)
     misfit = trust.misfit_p_values(
@@ -187,10 +202,27 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "zeta_ridges": fit.risk.kappas,
         "penalty": float(fit.penalty.max()),
         "inputs_settled": is_settled,
+        "level_settled": has_level,
         "misfit_p_values": misfit,
         "misfit_inputs": tuple(k for k, p in misfit.items() if p < trust.REJECTED),
     }
     return estimate(fit, anchor, level, policy, extra)
+
+
+def difference(before: RiskMinimum, fit: RiskMinimum, data: Transitions) -> float:
+    """Root mean square move of r over the observations, in standard errors; inf if there are none.
+
+    The moves are those of every action against the anchor, whose level is the same in both.
+    """
+    if not (before.converged and fit.converged):
+        return np.inf
+    anchor = Anchor(fit.risk.rows.anchor, 0.0)
+    of_fits = [reward_function(one, anchor, 0.0) for one in (before, fit)]
+    shift = of_fits[1](data.states) - of_fits[0](data.states)
+    errors = of_fits[1].errors(data.states)
+    others = fit.risk.rows.others
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.sqrt(np.mean((shift[:, others] / errors[:, others]) ** 2)))
 
 
 def settle(
@@ -279,6 +311,7 @@ def estimate(
         "the steps did not converge": not fit.converged,
         "the steps that chose the form of r did not converge": not fit.is_sound,
         "the choice of zeta's inputs did not settle": not extra["inputs_settled"],
+        "the level of V did not settle": not extra["level_settled"],
         "choices are far from the fit along misfit_inputs": bool(extra["misfit_inputs"]),
         "too few observations for the coefficients of r": size < trust.PER_COEFFICIENT * free,
         trust.RARE: visits.sum(axis=0).min() < trust.PER_COEFFICIENT * monomials,
