@@ -59,7 +59,10 @@ def test_the_bias_of_free_frequencies_is_reported() -> None:
         with expected if is_biased else nullcontext():
             fit = gladius.fit(data, "nfxp", **given)
         assert (fit.shift_by_frequencies().abs().max() > 0.5) == is_biased
-        few = gladius.fit(data, "nfxp", transition=design.increments, **given)
+        is_wrong = name == "rough"  # increments differ by state there
+        rejected = pytest.warns(UserWarning, match="p_value is")
+        with rejected if is_wrong else nullcontext():
+            few = gladius.fit(data, "nfxp", transition=design.increments, **given)
         with pytest.raises(InputError, match="without `transition`"):
             few.shift_by_frequencies()
 
