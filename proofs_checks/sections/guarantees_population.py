@@ -158,8 +158,8 @@ def _twenty_transitions() -> Cells:
     "Gradients leave Q = 0 in the K - N - 1 other cells; so for every N the excess is "
     "at least (1 - 1/(2N+2)) KL(pi* || 1/2) > .0981, as KL"
     f" = {entropy([1 / 4, 3 / 4], [1 / 2, 1 / 2]):.4f}.\n"
-    "Others exact: N x excess = {observed:.2f}, of which the likelihood's"
-    f" {20 * (1 - 21 / 882) * entropy([1 / 4, 3 / 4], [1 / 2, 1 / 2]):.2f}, not <= C ="
+    "Others exact: N x excess = {observed:.2f} (the likelihood's part"
+    f" {20 * (1 - 21 / 882) * entropy([1 / 4, 3 / 4], [1 / 2, 1 / 2]):.2f}), not <= C ="
     " {bound:.0f}; for any C take N > C/.0981.",
     corrected=finite_state_rate,
     broken="a tenth of C",

@@ -136,6 +136,8 @@ def _compared(frame: pd.DataFrame) -> pd.DataFrame:
 def render(results: View, out: Path) -> None:
     """A line for each printed line by mileage, and the seeds with what each gives."""
     frame = _compared(results.frame())
+    if frame.empty:  # every cell failed
+        return
     body: dict[tuple[str, str, str], dict[str, str]] = {}
     for line in frame.to_dict("records"):
         table, _, row = line["row"].partition("/")

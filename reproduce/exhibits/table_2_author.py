@@ -98,9 +98,10 @@ def distances(result: Result) -> Iterator[Record]:
     printed = published.load("table_a1").query("column == 'GLADIUS' and statistic == 'r a0'")
     theirs = printed.set_index(printed["row"].astype(int))["number"].sort_index().to_numpy()
     gaps = np.abs(result.arrays["reward best"][0, : len(theirs), 0] - theirs)
-    for part, (first, last) in ((gaps[:OFTEN], (1, OFTEN)), (gaps[OFTEN:], (OFTEN + 1, len(gaps)))):
+    ranges = (gaps[:OFTEN], (1, OFTEN)), (gaps[OFTEN:], (OFTEN + 1, len(gaps)))
+    for of_range, (first, last) in ranges:
         name = f"largest distance from Table A1, mileages {first} to {last}"
-        yield Record(name, float(part.max()), status=NOT_CONVERGED)
+        yield Record(name, float(of_range.max()), status=NOT_CONVERGED)
 
 
 def of_group(results: View, row: str, group: str, statistic: str) -> list[float]:
