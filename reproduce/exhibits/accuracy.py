@@ -1,4 +1,4 @@
-"""Accuracy of GLADIUS over many data sets, against the bounds and against the plug-in.
+"""Accuracy of profiled ERM over many data sets, against the bounds and against the plug-in.
 
 Table 2's 20 data sets give means with standard errors of 15 per cent, too few to separate an
 estimator from a bound. Here are hundreds, and four more true rewards (`data.TRUTHS`), drawn as
@@ -206,7 +206,7 @@ LINES = {
 }
 # (column, protocol) -> (label, method, marker)
 POINTS = {
-    SMOOTH: ("GLADIUS, no use of the true reward", "GLADIUS", "o"),
+    SMOOTH: ("profiled ERM, no use of the true reward", "GLADIUS", "o"),
     RUST: ("Rust", "Rust", "^"),
     AUTHOR[0]: ("author's code, last epoch", "authors' code", "X"),
     AUTHOR[1]: ("author's code, epoch by the true error", "authors' code", "P"),

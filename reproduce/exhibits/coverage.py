@@ -3,8 +3,8 @@
 The bus engine hardly feels the noise of estimated transition probabilities. In `rough`, six states
 and three actions, that noise is about half of the variance. In `regimes` states are persistent and
 the discount factor is .98: free frequencies bias maximum likelihood there, which no standard error
-mends, and transition probabilities with few parameters do. GLADIUS and the plug-in have intervals
-of r in each state.
+mends, and transition probabilities with few parameters do. Profiled ERM and the plug-in have
+intervals of r in each state.
 """
 
 import math
@@ -101,7 +101,7 @@ METHODS = {"NFXP": "nfxp", "CCP": "ccp", "ML-IRL": "ml_irl"}
 WITHOUT_FORM = {"GLADIUS": "profiled_erm", "Plug-in": "plug_in"}  # intervals of r, one feature
 BY_BOOTSTRAP = {"Semi-gradient": "semi_gradient"}  # at the larger size
 ALL = METHODS | WITHOUT_FORM | BY_BOOTSTRAP
-ON_OBSERVATIONS = "observations"  # GLADIUS of the class `sparse`
+ON_OBSERVATIONS = "observations"  # profiled ERM of the class `sparse`
 SHOWN = ("model", "bootstrap")  # the errors of a method's first column
 MIN_OCCUPANCY = 0.01  # of a state whose errors are compared with their spread
 MIN_SHARE = 0.95  # of the data sets that have an interval there: fewer are a selection

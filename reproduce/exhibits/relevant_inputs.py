@@ -1,4 +1,4 @@
-"""GLADIUS on observations where inputs matter: whether it finds them, and at what cost.
+"""Profiled ERM on observations where inputs matter: whether it finds them, and at what cost.
 
 Each world of `inputs_worlds` with 50 inputs and 1,000 trajectories: the estimator beside its sparse
 oracle, the same fit that knows which inputs matter, and how often it chose all of these and any

@@ -48,13 +48,13 @@ FITS = {
 }
 RAW = ("GLADIUS", "raw mileage")
 DRAWS = 500  # of theta, for the band of the figure
-REPLACE = 10.0  # cost of a replacement given to GLADIUS, which reports r above it
+REPLACE = 10.0  # cost of a replacement given to profiled ERM, which reports r above it
 POINTS = (0.0, 100.0, 200.0, 300.0)  # thousand miles
 BAND, LAST = 10, 80  # bins of one observed share; bins in the figure
 
 
 def entries(smoke: bool) -> list[Entry]:
-    """Every method on every group; GLADIUS on group 4, for the figure."""
+    """Every method on every group; profiled ERM on group 4, for the figure."""
     listed = []
     for row, groups in GROUPS.items():
         for (column, kind), method in FITS.items():
@@ -63,7 +63,7 @@ def entries(smoke: bool) -> list[Entry]:
             cell = Cell(NAME, settings, f"{column}, {row}, {kind}")
             listed.append(Entry(row, column, f"leak_free {kind}", cell, "theta_11"))
     settings = {"method": "profiled_erm", "options": {"function_class": "sparse"}, "groups": [4]}
-    cell = Cell("rust_raw", settings, "GLADIUS, group 4")
+    cell = Cell("rust_raw", settings, "profiled ERM, group 4")
     return [*listed, Entry("group 4", RAW[0], f"leak_free {RAW[1]}", cell, "nll")]
 
 
@@ -147,7 +147,7 @@ def band(fit: Results, data: Transitions, rng: np.random.Generator) -> dict[str,
 
 
 def raw(cell: Cell) -> Result:
-    """GLADIUS on mileage itself: the likelihood, and probabilities of replacement by bin."""
+    """Profiled ERM on mileage itself: the likelihood, and probabilities of replacement by bin."""
     frame = buses(cell.settings["groups"])
     if frame is None:
         return not_installed()
@@ -199,7 +199,7 @@ def _draw(results: View) -> layout.Figure:
         axes.fill_between(x[drawn], *fit["band"][:, drawn], color=colour, alpha=0.2, linewidth=0)
         axes.plot(x[drawn], fit["probability"][drawn], color=colour, label="Rust, NFXP")
         smooth = results.get("group 4", RAW[0], f"leak_free {RAW[1]}").result.arrays
-        label = "GLADIUS on raw mileage"
+        label = "profiled ERM on raw mileage"
         axes.plot(x[drawn], smooth["probability"], color=layout.LOOKS["GLADIUS"][0], label=label)
         n, share = fit["observations"], fit["share"]
         middle = WIDTH * BAND * (np.arange(len(n)) + 0.5)

@@ -109,7 +109,7 @@ def bound_value(results: View, row: str, numeral: str) -> float:
 
 
 AUTHORS = "author's code, oracle's epoch"
-OURS = {"Rust": "ours", "ML-IRL": "ours, finite dependence", "GLADIUS": "ours, smooth"}
+OURS = {"Rust": "ours", "ML-IRL": "ours, finite dependence", "GLADIUS": "profiled ERM, ours"}
 LAYOUT = (
     Column("Rust", PAPER),
     Column("Rust", "fresh", "ours"),
@@ -118,7 +118,7 @@ LAYOUT = (
     Column("ML-IRL", "fresh", "ours, finite dependence"),
     Column("ML-IRL", "bootstrap", "ours, bootstrap"),
     Column("GLADIUS", PAPER),
-    Column("GLADIUS", "leak_free smooth", "ours, smooth"),
+    Column("GLADIUS", "leak_free smooth", "profiled ERM, ours"),
     Column(*NETWORK, "ours, network"),
     Column("GLADIUS", "printed", "Algorithm 1 as printed"),
     Column("GLADIUS", "author last", "author's code, last epoch"),

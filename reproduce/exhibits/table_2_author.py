@@ -52,8 +52,8 @@ ONE, OBSERVED, LEVEL = "author", "author by observation", "level known"
 OBSERVED_AT = (50, 250)  # N that are trained by observation too
 DUMMIES, DUMMIES_AT = 2, 1000  # of Table A3's data, which are only in the CSV
 ENDS = {BEST: "smallest error", LAST: "last epoch"}
-LABELS = {"ML": "maximum likelihood, 2 parameters", "plug-in": "plug-in", "ours": "ours, smooth"}
-LABELS |= {LEVEL: "level known, r free"}
+LABELS = {"ML": "maximum likelihood, 2 parameters", "plug-in": "plug-in"}
+LABELS |= {"ours": "profiled ERM, ours", LEVEL: "level known, r free"}
 
 
 def entries(smoke: bool) -> list[Entry]:

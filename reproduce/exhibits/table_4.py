@@ -1,4 +1,4 @@
-"""Table 4: imitation by GLADIUS, IQ-learn and BC on LunarLander, CartPole and Acrobot.
+"""Table 4: imitation by profiled ERM, IQ-learn and BC on LunarLander, CartPole and Acrobot.
 
 What is learned from what is in `imitation`, the scores are in `demonstrations`. The unit is the
 training seed, given the 100 episodes on which every policy is evaluated: ten seeds, twelve with one
@@ -10,10 +10,10 @@ Implementation choices:
 
 - The paper's row "1" was logged with two trajectories by its code, so LunarLander has both rows.
 - Budgets are what half an hour of two cores allows, set on seeds of no exhibit. They are not equal:
-  a step of BC or IQ-learn has 256 observations (.0006 and .0011 CPU-s a seed), one of GLADIUS up to
-  2,048 states (.002 to .02 CPU-s).
-- GLADIUS starts at the minimum over linear rewards, so it is compared with the BC of the same class
-  and start (`BC, row network`), and IQ-learn with the BC that is trained as IQ-learn.
+  a step of BC or IQ-learn has 256 observations (.0006 and .0011 CPU-s a seed), one of profiled ERM
+  up to 2,048 states (.002 to .02 CPU-s).
+- Profiled ERM starts at the minimum over linear rewards, so it is compared with the BC of the same
+  class and start (`BC, row network`), and IQ-learn with the BC that is trained as IQ-learn.
 """
 
 from __future__ import annotations
