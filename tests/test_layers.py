@@ -31,7 +31,13 @@ TRUTH = ("gladius.designs", "gladius.BusEngine")
 # rooms of estimators and of all that they stand on; of the paper's room two files use the truth
 BLIND = [
     *("validate", "register", "panel", "solvers", "model", "erm", "baselines", "results"),
-    *("methods", "paper.algorithm", "paper.function_classes", "paper.table_descent"),
+    *(
+        "methods",
+        "paper.algorithm",
+        "paper.function_classes",
+        "paper.protocols",
+        "paper.table_descent",
+    ),
 ]
 # module or package -> what it may not import, beyond the order of the layers
 ALSO_FORBIDDEN = {
