@@ -35,23 +35,26 @@ FREQUENCY, RUST, ML_IRL = "Frequency", "Rust", "ML-IRL"
 FREQUENCIES = {"table_a1": (50, 0), "table_a2": (50, 0)}
 FREQUENCIES |= dict.fromkeys(("table_3", "table_a3", "table_a4"), (1000, 2))
 TRUE = ("Ground Truth", "True reward")
-# row of Table 2 -> cap of its data, resamples, and the estimators whose loops the script ran
-RESAMPLED = {"50": (10, 100, {ML_IRL: KNOWN, RUST: ML})}
-RESAMPLED |= dict.fromkeys(("250", "500", "2500", "5000"), (UNBOUNDED, 20, {RUST: ML}))
-DIVIDED = "5000"  # the row whose bracket is the deviation over the root of the resamples
+# (row of Table 2, what the name of the resamples' seed ends with) -> cap of the data, resamples,
+# and the estimators whose loops one run of the script ran
+RESAMPLED = {("50", ""): (10, 100, {ML_IRL: KNOWN, RUST: ML})}
+RESAMPLED |= {(row, ""): (UNBOUNDED, 20, {RUST: ML}) for row in ("250", "500", "2500", "5000")}
+RESAMPLED["5000", f", {ML_IRL}"] = (UNBOUNDED, 20, {ML_IRL: KNOWN})
+DIVIDED = ("5000", RUST)  # whose bracket is the deviation over the root of the resamples
 ESTIMATED_P = ("table_3", "table_a3")  # whose ML-IRL has the estimated P
 CUT_THETA = {"table_a1": 4}  # decimals of theta behind the printed r; elsewhere all
 BRACKET = " (SE)"
 
 
-def data_of(table: str, column: str, row: str = "") -> str:
-    """The name in public_seeds.csv of the data behind a column; "" for the truth."""
+def seeds_of(table: str, column: str, row: str = "") -> tuple[str, ...]:
+    """The names in public_seeds.csv of the data behind a column, and of their resamples."""
     if column in TRUE:
-        return ""
+        return ()
     if table == "table_2":
-        return f"oracles of Table 2, N = {row}"
+        last = next(end for (n, end), run in RESAMPLED.items() if n == row and column in run[2])
+        return f"oracles of Table 2, N = {row}", f"resamples of Table 2, N = {row}{last}"
     oracles = "oracles of A1 and A2" if FREQUENCIES[table][0] == 50 else "oracles of 3, A3 and A4"
-    return "networks" if column == FREQUENCY else oracles
+    return ("networks" if column == FREQUENCY else oracles,)
 
 
 def entries(smoke: bool) -> list[Entry]:
@@ -59,16 +62,16 @@ def entries(smoke: bool) -> list[Entry]:
     listed = []
     for table, (trajectories, dummies) in FREQUENCIES.items():
         data = {"trajectories": trajectories, "dummies": dummies}
-        oracles = {"trajectories": trajectories, "seed": SEEDS[data_of(table, RUST)]}
+        oracles = {"trajectories": trajectories, "seed": SEEDS[seeds_of(table, RUST)[0]]}
         fitted = Cell("author_oracles", oracles, f"oracles, N = {trajectories}")
         cells = {FREQUENCY: Cell("public_frequencies", data, f"test split, N = {trajectories}")}
         cells[TRUE[table == "table_3"]] = Cell("truth", label="true r and Q")
         cells |= {RUST: fitted, ML_IRL: fitted}
         listed += [Entry(table, column, MEASURED, cell) for column, cell in cells.items()]
-    for row, (cap, times, loops) in RESAMPLED.items():
-        seed = SEEDS[data_of("table_2", RUST, row)]
+    for (row, _), (cap, times, loops) in RESAMPLED.items():
+        seed, resampling = (SEEDS[name] for name in seeds_of("table_2", next(iter(loops)), row))
         settings: dict[str, Any] = {"trajectories": int(row), "seed": seed, "max_mileage": cap}
-        settings |= {"resampling_seed": SEEDS[f"resamples of Table 2, N = {row}"]}
+        settings |= {"resampling_seed": resampling}
         settings |= {"repetitions": times, "loops": list(loops.values())}
         drawn = Cell("author_resamples", settings, f"resamples of Table 2, N = {row}")
         listed += [Entry(f"table_2/{row}", column, MEASURED, drawn) for column in loops]
@@ -79,8 +82,8 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
     """Our numbers in the places of the printed ones, to their digits."""
     (table, _, row), column = entry.row.partition("/"), entry.column
     if row:
-        errors = np.array(result.replications[RESAMPLED[row][2][column]])
-        divisor = math.sqrt(len(errors)) if row == DIVIDED else 1.0
+        errors = np.array(result.replications[KNOWN if column == ML_IRL else ML])
+        divisor = math.sqrt(len(errors)) if (row, column) == DIVIDED else 1.0
         numbers = {"MAPE": errors.mean(), f"MAPE{BRACKET}": errors.std(ddof=1) / divisor}
         return [
             Record(name, cut(float(x), 2), repetitions=len(errors), row=entry.row)
@@ -155,10 +158,10 @@ def _seeds(frame: pd.DataFrame) -> pd.DataFrame:
     """A line for each seed: the integer, the printed numbers that it gives, how it was found."""
     keys = [row.partition("/")[::2] for row in frame["row"]]
     pairs = zip(keys, frame["column"], strict=True)
-    names = np.array([data_of(table, column, row) for (table, row), column in pairs])
+    names = [seeds_of(table, column, row) for (table, row), column in pairs]
     equal = []
     for name in SEEDS:
-        used = frame["is_equal"][names == name.replace("resamples", "oracles")]
+        used = frame["is_equal"][[name in behind for behind in names]]
         equal.append(f"{used.sum()} of {len(used)}")
     columns = {
         "seed": list(map(str, SEEDS.values())),

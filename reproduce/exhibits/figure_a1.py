@@ -1,7 +1,7 @@
 """Figures A1 and A2: errors of the estimated reward by mileage and action.
 
-The paper's images are not available; the markers are its tables of r at the same N. Bands are one
-standard deviation over our data sets.
+The paper's images are not available; the hollow markers are its tables of r at the same N. Bands
+are one standard deviation over our data sets. Dots are one training on the public code's data.
 """
 
 from collections.abc import Sequence
@@ -43,13 +43,17 @@ def make_figure(name: str, number: str, trajectories: int, table: str) -> Exhibi
     return Exhibit(name, title, entries, render=render, view=view, tolerance=5e-4)
 
 
-def errors(result: Result) -> Array:
+def errors(result: Result, epoch: str = "oracle") -> Array:
     """(R, mileages, A) estimated minus true reward, utils."""
-    return table_3.replications(result, "r") - BusEngine().mdp.reward[:MILEAGES]
+    return table_3.replications(result, "r", epoch) - BusEngine().mdp.reward[:MILEAGES]
 
 
 def view(entry: Entry, result: Result) -> Sequence[Record]:
-    """The sampling distribution of the errors."""
+    """The sampling distribution of the errors; on the public data those of both epochs."""
+    if (entry.column, entry.protocol) == table_3.PUBLIC:
+        given = ("error", (0, 1), result.records[0].status)
+        of_ends = [errors(result, end) for end in table_3.ENDS]
+        return table_3.at_epochs([table_3.sampling_summary(x, *given) for x in of_ends])
     status = table_3.status_of(entry, result)
     return table_3.sampling_summary(errors(result), "error", (0, 1), status)
 
@@ -83,6 +87,10 @@ def _draw(results: View, row: str, printed: dict[tuple[str, int], Array]) -> lay
                 axes.plot(MILEAGE, mean, color=colour)
                 band: dict[str, Any] = {"color": colour, "alpha": 0.25, "linewidth": 0}
                 axes.fill_between(MILEAGE, mean - sd, mean + sd, **band)
+            public = results.get(row, *table_3.PUBLIC).result
+            if (column, protocol) == table_3.AUTHOR and public.arrays:
+                dots: dict[str, Any] = {"linestyle": "none", "color": layout.BLACK}
+                axes.plot(MILEAGE, errors(public, "best")[0, :, action], ".", **dots)
             style: dict[str, Any] = {"linestyle": "none", "markerfacecolor": "none"}
             colour, marker = layout.LOOKS[column]
             style |= {"marker": marker, "color": colour, "markersize": 4}

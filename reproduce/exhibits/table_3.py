@@ -1,12 +1,13 @@
 """Tables 3 and A1 to A4: estimates by mileage, frequencies, truth.
 
 The paper prints the estimates of one data set at the mileages 1 to 10, and the counts of its test
-split, which sum to 20 % of N times 100 periods. Ours is the sampling distribution of such a column:
+split, which sum to 20 % of N times 100 periods. For GLADIUS two lines are such a column: one
+training by the public procedure on the public code's data (`public_trainings`), at the epoch that
+the true reward chooses and at the last. The others are the sampling distribution of a column:
 
-- `r a0` (or `Q a1`, ...): mean over the data sets, with the standard deviation over data sets. The
-  printed number is one draw; verdicts.csv says how far off.
+- `r a0` (or `Q a1`, ...): mean over data sets of our own, with the standard deviation over these.
+  The printed number is one draw; verdicts.csv says how far off.
 - `r a0 mean`: the same mean with the standard error of the mean.
-- `r a0 (one data set)`: the estimate from the first data set, what a column of the paper is.
 
 Where a number does not vary (the truth, a given anchor reward, a pair that no trajectory has) it
 has no standard error, and ours must round to the printed digits. A frequency is the expected count
@@ -15,12 +16,14 @@ of the test split, with the standard deviation over simulated trajectories.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from reproduce.cells import public_trainings
 from reproduce.cells.bus_exact import MILEAGES
 from reproduce.cells.fits import REPETITIONS, SMOKE_REPETITIONS
 from reproduce.cells.fits_author import epoch_records, training
@@ -33,25 +36,26 @@ from reproduce.exhibits import table_2
 from reproduce.paper import published
 
 NO_SPREAD = 1e-9  # relative; a smaller standard deviation over data sets is rounding
-MEAN, ONE = " mean", " (one data set)"
+MEAN = " mean"
 FREQUENCY = "Frequency"
 AUTHOR = ("GLADIUS", "author oracle")
-# columns of Table 2 whose fits are shown, and last the author's code
-ESTIMATORS = (("Rust", "fresh"), ("ML-IRL", "fresh"), ("GLADIUS", "leak_free smooth"), AUTHOR)
+PUBLIC, ENDS = table_2.PUBLIC, table_2.ENDS
+# columns of Table 2 whose fits are shown
+FITTED = (("Rust", "fresh"), ("ML-IRL", "fresh"), ("GLADIUS", "leak_free smooth"))
 
 
 def estimator_entries(trajectories: int, smoke: bool) -> list[Entry]:
-    """One for each estimator, on Table 2's data sets."""
-    cells = [table_2.cell(*which, trajectories, smoke) for which in ESTIMATORS[:-1]]
-    cells.append(training(trajectories, smoke))
-    pairs = zip(ESTIMATORS, cells, strict=True)
-    return [Entry(str(trajectories), *which, cell) for which, cell in pairs]
+    """One for each estimator on Table 2's data sets, and for the procedure on the public data."""
+    cells = {which: table_2.cell(*which, trajectories, smoke) for which in FITTED}
+    cells[AUTHOR] = training(trajectories, smoke)
+    cells[PUBLIC] = public_trainings.training(trajectories, smoke)
+    return [Entry(str(trajectories), *which, cell) for which, cell in cells.items()]
 
 
-def replications(result: Result, quantity: str) -> Array:
-    """(R, mileages, A) estimates of `r` or `Q` by a fit or by the author's code."""
+def replications(result: Result, quantity: str, epoch: str = "oracle") -> Array:
+    """(R, mileages, A) estimates of `r` or `Q` by a fit, or by an epoch of a training."""
     name = {"r": "reward", "Q": "q"}[quantity]
-    stored = name if name in result.arrays else f"{name} oracle"
+    stored = name if name in result.arrays else f"{name} {epoch}"
     return result.arrays[stored][:, :MILEAGES]
 
 
@@ -61,10 +65,16 @@ def status_of(entry: Entry, result: Result) -> str:
     return (epoch_records(result, "oracle") if is_author else result.records)[0].status
 
 
+def at_epochs(summaries: Sequence[Sequence[Record]]) -> list[Record]:
+    """The records of a training on the public data, one summary for each of ENDS."""
+    pairs = zip(ENDS, summaries, strict=True)
+    return [replace(one, protocol=f"{PUBLIC[1]} {end}") for end, of_end in pairs for one in of_end]
+
+
 def sampling_summary(
     estimates: Array, quantity: str, actions: Sequence[int], status: str
 ) -> tuple[Record, ...]:
-    """The three statistics of the module's docstring from estimates (R, mileages, A)."""
+    """The two statistics of the module's docstring from estimates (R, mileages, A)."""
     n, records = len(estimates), []
     for action in actions:
         for i, x in enumerate(estimates[:, :, action].T):
@@ -76,7 +86,6 @@ def sampling_summary(
             records.append(Record(name, mean, sd, n, status, row=row))
             if n > 1:
                 records.append(Record(name + MEAN, mean, sd / math.sqrt(n), n, status, row=row))
-                records.append(Record(name + ONE, float(x[0]), math.nan, 1, status, row=row))
     return tuple(records)
 
 
@@ -89,30 +98,25 @@ def _frequency_records(result: Result, actions: Sequence[int]) -> tuple[Record, 
         se = float(np.std(x, ddof=1)) / math.sqrt(n) or math.nan
         records.append(Record(name, float(expected[i, action]), sd, n, row=row))
         records.append(Record(name + MEAN, float(np.mean(x)), se, n, row=row))
-        records.append(Record(name + ONE, float(x[0]), row=row))
     return tuple(records)
 
 
-def _lines(true: str) -> list[tuple[Column, str]]:
-    """(line of a table, suffix of its statistic): the paper's, our mean, our first data set."""
-    first = "first data set"
+def _lines(true: str) -> list[Column]:
+    """The lines of a table: the paper's, then ours."""
     columns = {
-        FREQUENCY: [("measured", "expected (sd)", ""), ("measured", first, ONE)],
-        true: [("measured", "ours", "")],
-        "Rust": [("fresh", "mean (sd)", ""), ("fresh", first, ONE)],
-        "ML-IRL": [("fresh", "mean (sd)", ""), ("fresh", first, ONE)],
-        "GLADIUS": [
-            ("leak_free smooth", "smooth, mean (sd)", ""),
-            ("leak_free smooth", f"smooth, {first}", ONE),
-            (AUTHOR[1], "author's code, mean (sd)", ""),
-            (AUTHOR[1], f"author's code, {first}", ONE),
-        ],
+        FREQUENCY: {"measured": "expected (sd)"},
+        true: {"measured": "ours"},
+        "Rust": {"fresh": "mean (sd)"},
+        "ML-IRL": {"fresh": "mean (sd)"},
+        "GLADIUS": {f"{PUBLIC[1]} {end}": label for end, label in ENDS.items()}
+        | {AUTHOR[1]: "author's code, our data, mean (sd)"}
+        | {"leak_free smooth": "profiled ERM, ours, mean (sd)"},
     }
-    lines: list[tuple[Column, str]] = []
-    for column, ours in columns.items():
-        lines.append((Column(column, PAPER, "paper"), ""))
-        lines += [(Column(column, protocol, label), suffix) for protocol, label, suffix in ours]
-    return lines
+    return [
+        Column(column, protocol, label)
+        for column, ours in columns.items()
+        for protocol, label in {PAPER: "paper", **ours}.items()
+    ]
 
 
 def make_table(
@@ -140,17 +144,21 @@ def make_table(
     def view(entry: Entry, result: Result) -> Sequence[Record]:
         if entry.column == FREQUENCY:
             return _frequency_records(result, actions)
+        if (entry.column, entry.protocol) == PUBLIC:
+            of_ends = [replications(result, quantity, end) for end in ENDS]
+            given = (quantity, actions, public_trainings.NOT_CONVERGED)
+            return at_epochs([sampling_summary(estimates, *given) for estimates in of_ends])
         status = "ok" if entry.column == true else status_of(entry, result)
         return sampling_summary(replications(result, quantity), quantity, actions, status)
 
     def render(results: View, out: Path) -> None:
         frame, printed = results.frame(), published.load(name)
         body = {}
-        for action, (line, suffix) in product(actions, _lines(true)):
+        for action, line in product(actions, _lines(true)):
             symbol = "frequency" if line.column == FREQUENCY else quantity
             where = printed if line.protocol == PAPER else frame
             where = where[where["column"] == line.column]
-            texts = _texts(where, line, f"{symbol} a{action}", suffix)
+            texts = _texts(where, line, f"{symbol} a{action}")
             body[f"a{action}", line.column, line.header] = texts
         mileages = pd.Index([str(i + 1) for i in range(MILEAGES)], name="mileage")
         table = pd.DataFrame(body, index=mileages).T
@@ -170,17 +178,15 @@ def make_table(
     )
 
 
-def _texts(frame: pd.DataFrame, line: Column, statistic: str, suffix: str) -> list[str]:
+def _texts(frame: pd.DataFrame, line: Column, statistic: str) -> list[str]:
     """The line's text at each mileage; `not run` or `failed` where there is no number."""
     if line.protocol == PAPER:
         return [str(value) for value in frame[frame["statistic"] == statistic]["value"]]
     frame = frame[frame["protocol"] == line.protocol]
-    numbers = frame[frame["statistic"] == statistic + suffix]
+    numbers = frame[frame["statistic"] == statistic]
     if numbers.empty:
         return ["not run" if set(frame["status"]) <= {NOT_RUN} else "failed"] * MILEAGES
-    digits, texts = 3, []
-    if line.column == FREQUENCY:
-        digits = 0 if suffix else 2
+    digits, texts = 2 if line.column == FREQUENCY else 3, []
     for value, se, status in numbers[["value", "se", "status"]].itertuples(index=False):
         text = f"{value:.{digits}f}" if math.isnan(se) else layout.estimate(value, se)
         texts.append(text + MARKS.get(status, ""))
@@ -193,6 +199,8 @@ def _reason(row: str, column: str, protocol: str) -> str:
         return "expected count of the test split, sd of simulated trajectories"
     if protocol == "measured":
         return "exact: the printed digits decide"
+    if protocol.startswith(PUBLIC[1]):
+        return table_2.reason(row, column, protocol)
     text = "the printed one is of one data set: z by the sd over data sets"
     if column in ("Rust", "ML-IRL"):
         return f"{text}; all mileages are two parameters"

@@ -16,6 +16,7 @@ the word of the test, or why nothing is compared:
 - `not identified`: the method leaves the level of r open, so an error of r is no evidence;
 - `not comparable`: only another variant of the method was run;
 - `given`: an input of the simulation or of our estimator;
+- `same data`: one training on the public code's data, which has no distribution;
 - `not printed`, `not run`: one of the two numbers is missing.
 
 Where FEW of our fits did not converge, the others decide. Where more did not, all are judged, and
@@ -50,6 +51,7 @@ from reproduce.paper.judge import (
 from reproduce.paper.published import LEVEL_OPEN, OTHER_VARIANT
 
 GIVEN, BLANK, ABSENT = "given", "not printed", "not run"
+SAME_DATA = "same data"
 FEW = 0.25  # share of fits without convergence up to which the others decide
 NOT_OK = "repetitions not ok"  # statistic beside the score
 KEY = ["row", "column", "protocol", "statistic"]
@@ -145,7 +147,8 @@ def _compared(exhibit: Exhibit, ours: Lines, folder: Path) -> pd.DataFrame:
 def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines) -> dict[str, Any]:
     """One line of COMPARED, all but `counted` and `rule`."""
     row, column, protocol, statistic = key
-    is_procedure = protocol in published.PROCEDURES.values()
+    is_public = protocol.startswith(published.PUBLIC)
+    is_procedure = is_public or protocol in published.PROCEDURES.values()
     given = published.GIVEN | (set() if is_procedure else published.GIVEN_OURS)
     mine = ours.get(key)
     numbers = {"value": math.nan, "se": math.nan, "repetitions": math.nan, "status": NOT_RUN}
@@ -172,6 +175,8 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
         verdict = BLANK
     elif mine is not None and (column, statistic) in given:
         test, verdict = Judgement(math.nan, NOTHING), GIVEN
+    elif mine is not None and is_public:
+        test, verdict = Judgement(math.nan, NOTHING), SAME_DATA
     elif exhibit.name in published.OF_THE_REWARD and test.verdict != NOTHING:
         verdict = published.NO_EVIDENCE.get(column, verdict)
     reasons = [_why(verdict, test), *notes, exhibit.reason(row, column, protocol)]

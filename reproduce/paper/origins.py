@@ -3,7 +3,8 @@
 A printed number is a value of a table or figure, or the number in brackets beside it. The rules in
 `origins.csv` are tried in order, and the first that matches decides. A pattern is that of
 `fnmatch`, with alternatives between bars. Table 3 repeats numbers of Table A3 and is not counted.
-`stored_files.csv` has what public result files say of Table 2, by path and SHA-256.
+`stored_files.csv` has what public result files say of Table 2, by path and SHA-256; each is
+recomputed from integers.
 """
 
 import csv
@@ -23,7 +24,6 @@ STORED = Path(__file__).parent / "stored_files.csv"
 WORDS = {
     "exact": "recomputed to the last digit, from integers or without data",
     "exact, found from it": "the same, but the number helped to find the integer or the digits",
-    "stored file": "the mean or standard deviation of a public result file",
     "same data": "of the public code's data, which a table or a log confirms; a training on them "
     "is repeated, not bit for bit",
     "same rule": "of the public code's data, which nothing confirms",

@@ -54,6 +54,7 @@ GLADIUS = ("GLADIUS", "Gladius")
 # exhibit -> the protocol of GLADIUS by the rule `procedure`; in Figure 1 and Table 4 it is not run
 PROCEDURES = {"table_2": "author oracle", "figure_1": "author full", "table_4": "author full"}
 PROCEDURES |= dict.fromkeys(MILEAGE_TABLES, "author oracle")
+PUBLIC = "author public"  # so begin the protocols of trainings on the public code's data
 # errors of the reward whose comparison is no evidence: the method leaves the level of r open, or
 # only another variant of it was run (SAmQ: other clusters, and one parameter less in Figure 1)
 LEVEL_OPEN, OTHER_VARIANT = "not identified", "not comparable"

@@ -29,17 +29,18 @@ def drawn(tmp_path: Path) -> pd.DataFrame:
 
 def test_all_printed_numbers_by_mileage_and_of_resamples_are_equal(tmp_path: Path) -> None:
     frame = drawn(tmp_path)
-    assert frame["is_equal"].all()
+    others = frame[~frame["is_equal"]][["row", "column", "statistic", "value", "printed"]]
+    assert others.values.tolist() == [["table_2/5000", "ML-IRL", "MAPE", 0.49, "0.43"]]
     counted = frame.groupby([frame["row"].str.partition("/")[0], "column"]).size()
-    by_table = {f"table_a{i}": 80 for i in (1, 2, 3, 4)} | {"table_3": 40, "table_2": 12}
+    by_table = {f"table_a{i}": 80 for i in (1, 2, 3, 4)} | {"table_3": 40, "table_2": 14}
     assert counted.groupby(level=0).sum().to_dict() == by_table
     wanted = printed_tables.load("table_a3").query("column == 'ML-IRL'")["value"].tolist()
     ours = frame[frame["row"].str.startswith("table_a3/") & frame["column"].eq("ML-IRL")]
     assert [f"{x:.3f}" for x in ours["value"]] == wanted
     page = (tmp_path / "exact.html").read_text()
-    assert ", ours " not in page
+    assert page.count(", ours ") == 1
     assert "90 of 90" in (tmp_path / "exact_seeds.html").read_text()
-    expected = "Equal to the last digit: 360 of 360 by mileage, 12 of 12 of Table 2"
+    expected = "Equal to the last digit: 360 of 360 by mileage, 13 of 14 of Table 2"
     assert exhibits.load("exact").verdict(tmp_path) == expected  # type: ignore[misc]
 
 
@@ -131,6 +132,7 @@ def test_a_resample_has_a_random_number_of_buses() -> None:
         ("forward_estimates_bus500", "500", "ML"),
         ("forward_estimates_bus2500", "2500", "ML"),
         ("NFXP_estimates_bus5000", "5000", "ML"),
+        ("forward_estimates_bus5000", "5000", "two-step, known P"),
     ],
 )
 def test_stored_errors_of_resamples(file: str, row: str, name: str) -> None:
@@ -138,7 +140,8 @@ def test_stored_errors_of_resamples(file: str, row: str, name: str) -> None:
     if folder is None:
         pytest.skip("no files of the public repository beside the checkout")
     stored = np.loadtxt(folder / f"{file}.csv", skiprows=1)
-    (cell,) = {e.cell for e in exact.entries(False) if e.row == f"table_2/{row}"}
+    of_row = {e.cell for e in exact.entries(False) if e.row == f"table_2/{row}"}
+    (cell,) = (cell for cell in of_row if name in cell.settings["loops"])
     ours = np.array(cell.function()(cell).replications[name])
     # their search stops at a gradient of 1e-5 of a likelihood summed over 5,000 observations
     np.testing.assert_allclose(ours, stored, atol=1e-4)

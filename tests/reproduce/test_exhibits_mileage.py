@@ -28,14 +28,21 @@ DRAWN = ("table_3", "figure_a1", "figure_gumbel")  # one of each kind: drawing i
 TRUTH = ("Ground Truth", "True reward")
 
 
-def find(name: str, column: str, protocol: str) -> tuple[dict[tuple[str, str], Record], Result]:
-    """An entry's records by (mileage, statistic), and the whole result of its cell."""
+def find(
+    name: str, column: str, protocol: str, shown: str = ""
+) -> tuple[dict[tuple[str, str], Record], Result]:
+    """An entry's records by (mileage, statistic), and the whole result of its cell.
+
+    `shown` is the protocol of the records, where the entry has records of several.
+    """
     exhibit = exhibits.load(name)
     entry = next(
         e for e in exhibit.checked_entries(True) if (e.column, e.protocol) == (column, protocol)
     )
     result = computed(entry.cell).result
-    return {(r.row, r.statistic): r for r in exhibit.view(entry, result)}, result
+    records = exhibit.view(entry, result)
+    of_one = (r for r in records if not shown or shown in (r.protocol, entry.protocol))
+    return {(r.row, r.statistic): r for r in of_one}, result
 
 
 def printed(name: str) -> dict[tuple[str, str, str], str]:
@@ -70,7 +77,10 @@ def test_negative_control_another_world_has_other_digits(monkeypatch: pytest.Mon
     assert verdicts == [DIFFERS] * 20
 
 
-@pytest.mark.parametrize(("column", "protocol"), table_3.ESTIMATORS)
+SAMPLED = (*table_3.FITTED, table_3.AUTHOR)
+
+
+@pytest.mark.parametrize(("column", "protocol"), SAMPLED)
 @pytest.mark.parametrize(("name", "quantity"), [("table_a1", "r"), ("table_a2", "Q")])
 def test_records_summarise_the_data_sets(
     name: str, quantity: str, column: str, protocol: str
@@ -81,13 +91,11 @@ def test_records_summarise_the_data_sets(
     for action in (0, 1):
         for mileage in range(1, 11):
             x = estimates[:, mileage - 1, action]
-            one, mean, first = (
+            one, mean = (
                 records[str(mileage), f"{quantity} a{action}{suffix}"]
-                for suffix in ("", table_3.MEAN, table_3.ONE)
+                for suffix in ("", table_3.MEAN)
             )
             assert one.value == mean.value == pytest.approx(sum(x) / len(x))
-            assert first.value == x[0]
-            assert math.isnan(first.se)
             if protocol.startswith("leak_free") and (quantity, action) == ("r", 1):
                 assert one.value == pytest.approx(-5.0, abs=1e-9)  # given, not estimated
                 assert math.isnan(one.se)
@@ -114,15 +122,42 @@ def test_reward_and_q_of_rust_are_its_two_parameters() -> None:
     np.testing.assert_allclose(q, exact_q, atol=1e-5)
 
 
-def test_the_figure_shows_the_table_minus_the_truth() -> None:
-    for which in table_3.ESTIMATORS:
-        errors, _ = find("figure_a1", *which)
-        rewards, _ = find("table_a1", *which)
+@pytest.mark.parametrize(("column", "protocol"), [*SAMPLED, table_3.PUBLIC])
+def test_the_figure_shows_the_table_minus_the_truth(column: str, protocol: str) -> None:
+    ends = (
+        [f"{protocol} {end}" for end in table_3.ENDS]
+        if (column, protocol) == table_3.PUBLIC
+        else [protocol]
+    )
+    for end in ends:
+        errors, _ = find("figure_a1", column, protocol, end)
+        rewards, _ = find("table_a1", column, protocol, end)
         for mileage in range(1, 11):
             for action, truth in ((0, -mileage), (1, -5)):
                 error = errors[str(mileage), f"error a{action}"].value
                 reward = rewards[str(mileage), f"r a{action}"].value
                 assert error == pytest.approx(reward - truth, abs=1e-12)
+
+
+def test_a_training_on_the_public_data_is_shown_at_both_epochs_and_judged_by_no_test(
+    tmp_path: Path,
+) -> None:
+    exhibit = exhibits.load("table_a1")
+    _, result = find("table_a1", *table_3.PUBLIC, "author public best")
+    for end in table_3.ENDS:
+        records, _ = find("table_a1", *table_3.PUBLIC, f"author public {end}")
+        shown = [records[str(x), "r a0"].value for x in range(1, 11)]
+        assert shown == result.arrays[f"reward {end}"][0, :10, 0].tolist()
+    written(exhibit, results_of(exhibit), tmp_path)
+    frame = compare.compare(exhibit, tmp_path)
+    public = frame[frame["protocol"].str.startswith("author public")]
+    assert len(public) == 40
+    assert set(public["verdict"]) == {compare.SAME_DATA}
+    assert not public["counted"].any()
+    assert public["z"].isna().all()
+
+
+def test_printed_errors_of_the_figure() -> None:
     differences = figure_a1.published_errors("table_a1")
     assert differences["GLADIUS", 0][[0, 9]] == pytest.approx([-0.074, -3.684])
     assert differences["Rust", 1] == pytest.approx([0.188] * 10)
@@ -144,10 +179,10 @@ def test_frequencies_are_expected_counts_of_the_test_split(name: str, trajectori
     for action in (0, 1):
         for i in range(10):
             row, kind = str(i + 1), f"frequency a{action}"
-            expected, first = records[row, kind], records[row, kind + table_3.ONE]
+            expected = records[row, kind]
             assert expected.value == pytest.approx(size * mean[i, action], rel=1e-9)
             counted = np.sum((test.states[:, 0] == i + 1) & (test.actions == action))
-            assert first.value == counted == drawn[0, i, action]
+            assert counted == drawn[0, i, action]
             assert expected.se != 0.0  # a pair that was never observed is no certainty
             if trajectories * len(drawn) * mean[i, action] > 500:  # enough for a spread
                 sd = math.sqrt(size) * deviation[i, action]

@@ -30,7 +30,8 @@ def planted_result(entry: Entry) -> Stored:
         return stored(entry.cell.function()(entry.cell))
     errors = [3.0, 4.0]
     replications = {name: [1.0, 1.0] for name in fits.RUNS}
-    for epoch in EPOCHS_SHOWN if entry.protocol.startswith("author") else ("",):
+    epochs = (*EPOCHS_SHOWN, *table_2.ENDS)
+    for epoch in epochs if entry.protocol.startswith("author") else ("",):
         replications[f"MAPE {epoch}".strip()] = errors
         replications[f"status {epoch}".strip()] = [1.0, 1.0]
     arrays = {"reward": np.zeros((2, 20, 2)), "visits": np.ones((2, 20, 2))}
@@ -46,6 +47,7 @@ def test_all_files_are_drawn(tmp_path: Path) -> None:
     assert names == tables | {"table_2.csv"}
     author = frame[frame["protocol"].eq("author oracle") & frame["statistic"].eq("MAPE")]
     assert author["status"].tolist() == ["not_converged"] * 2
+    assert frame["protocol"].eq("author public best").sum() == 2
 
 
 def test_reasons_name_the_uses_of_the_truth() -> None:
