@@ -20,6 +20,7 @@ from proofs_checks.numbering import PAPER
 from reproduce import exhibits
 from reproduce.engine.output import read_manifest
 from reproduce.engine.progress import duration
+from reproduce.exhibits import table_4
 from reproduce.paper import compare, origins, published, scorecard
 from reproduce.paper.judge import AGREES, DIFFERS, UNCLEAR, number
 
@@ -134,6 +135,7 @@ def environment(folder: Path) -> Environment:
     made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
     made.globals |= {"shares": origins.shares}
     made.globals |= {"origins": origins.counts, "words": origins.WORDS, "stored": origins.stored}
+    made.globals |= {"verdicts": lambda: numbers.verdicts, "experts": table_4.EXPERTS}
     made.globals["totals"] = lambda: scorecard.totals(numbers.verdicts)
     made.globals |= {name: getattr(numbers, name) for name in names}
     return made
