@@ -11,9 +11,10 @@ from proofs_checks import printed_tables
 from reproduce import exhibits
 from reproduce.cells import author_oracles
 from reproduce.cells.author_oracles import maximum_likelihood, resamples, tables, two_step
-from reproduce.cells.public_data import SEEDS, oracles_data
+from reproduce.cells.public_data import SEED, oracles_data
 from reproduce.engine.nouns import Array, Cell
 from reproduce.exhibits import exact
+from reproduce.exhibits.exact import SEEDS
 from tests.reproduce.smoke_results import results_of, written
 
 AUTHOR = [f / "shared" / "data" / "author" for f in Path(__file__).parents]
@@ -39,6 +40,7 @@ def test_all_printed_numbers_by_mileage_and_of_resamples_are_equal(tmp_path: Pat
     assert [f"{x:.3f}" for x in ours["value"]] == wanted
     page = (tmp_path / "exact.html").read_text()
     assert page.count(", ours ") == 1
+    assert SEEDS["networks"] == SEED
     assert "90 of 90" in (tmp_path / "exact_seeds.html").read_text()
     expected = "Equal to the last digit: 360 of 360 by mileage, 13 of 14 of Table 2"
     assert exhibits.load("exact").verdict(tmp_path) == expected  # type: ignore[misc]
