@@ -101,7 +101,10 @@ def fit(
                 model.discount,
                 stages=MAX_STAGES if stages is None else stages,
             )
-        estimates += model.estimates("ccp", [_fit(fitted, model, stages)], anchor)
+        fits = [_fit(fitted, model, stages)]
+        if not finite_dependence:
+            fits = model.based(fits)
+        estimates += model.estimates("ccp", fits, anchor)
     return estimates
 
 

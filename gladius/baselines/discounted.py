@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gladius.model.parametric import positions
+from gladius.model.parametric import Weights, positions
 from gladius.panel.record import Integers, Transitions
 from gladius.validate import Array, InputError
 
@@ -29,6 +29,14 @@ class DiscountedPaths:
         """(S, A) mean over paths of sum_t beta^t 1[s_t = s, a_t = a]."""
         total = np.bincount(self.pair, weights=self.weight, minlength=self.shape[0] * self.shape[1])
         return np.asarray(total.reshape(self.shape) / len(self.opens))
+
+    @property
+    def weights(self) -> Weights:
+        """How the sum over all paths weighs choices."""
+        squares, of_rows = np.zeros(self.shape[0]), np.empty(len(self.order))
+        np.add.at(squares, self.pair // self.shape[1], self.weight**2)
+        of_rows[self.order] = self.weight
+        return Weights(len(self.opens) * self.visits, squares, of_rows)
 
     @property
     def first(self) -> Array:

@@ -26,7 +26,7 @@ from dataclasses import replace
 from gladius.baselines import ccp, nfxp
 from gladius.baselines.discounted import discounted_paths
 from gladius.model.estimate import Estimate
-from gladius.model.parametric import TransitionModel, check_start, make_model
+from gladius.model.parametric import FormBasis, TransitionModel, check_start, make_model
 from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
@@ -73,10 +73,9 @@ def fit(
     first = check_start(start, (len(data), models[0].design.shape[2]))
     estimates = []
     for rows, model, theta in zip(data, models, first, strict=True):
-        paths = discounted_paths(rows, model.states, model.discount)
-        visits = len(paths.opens) * paths.visits
+        weights = discounted_paths(rows, model.states, model.discount).weights
         fitted = nfxp.fit_counts(
-            visits[None],
+            weights.visits[None],
             model.transition,
             model.design,
             model.offset,
@@ -85,7 +84,9 @@ def fit(
             max_iterations=MAX_STEPS,
         )
         fit = fitted.fit(0, model)
-        objective = -float(fitted.log_likelihood[0]) / visits.sum()
-        fit = replace(fit, extra={"theta": fitted.theta[0], "objective": objective})
+        objective = -float(fitted.log_likelihood[0]) / weights.visits.sum()
+        basis = FormBasis(model, weights=weights)
+        extra = {"theta": fitted.theta[0], "objective": objective}
+        fit = replace(fit, extra=extra, basis=basis)
         estimates += model.estimates("ml_irl[exact]", [fit], anchor)
     return estimates

@@ -131,7 +131,8 @@ def fit(
     first = check_start(start, (len(models), models[0].design.shape[2]))
     estimates = []
     for model, theta in zip(models, first, strict=True):
-        estimates += model.estimates("mpec", [fit_from(model, theta)], anchor)
+        fits = model.based([fit_from(model, theta)], is_likelihood=True)
+        estimates += model.estimates("mpec", fits, anchor)
     return estimates
 
 

@@ -84,7 +84,7 @@ def fit(
         model.visits, model.transition, model.design, model.offset, model.discount, start=start
     )
     fits = [fitted.fit(r, model) for r in range(len(data))]
-    return model.estimates("nfxp", fits, anchor)
+    return model.estimates("nfxp", model.based(fits, is_likelihood=True), anchor)
 
 
 def fit_counts(

@@ -144,7 +144,7 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
     problem = Problem(counts, p_hat, anchor, discount)
     penalties = PENALTIES if options.penalty is None else np.array([options.penalty])
     smooth = fit_smooth(problem, penalties)
-    risk = grouped_risk(smooth.q, counts, anchor.action, problem.anchor_reward, discount)
+    risk = grouped_risk(smooth.tables.q, counts, anchor.action, problem.anchor_reward, discount)
     # A fit worse than the uniform policy counts as failed; the factor allows for rounding.
     nll_of_uniform_policy = np.log(counts.visits.shape[2]) * (1 + 1e-9)
     reasons = {
@@ -159,10 +159,15 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
     for r, present in enumerate(counts.present):
         states = counts.states[present, 0]
         not_ok = tuple(reason for reason, holds in reasons.items() if holds[r])
-        line = partial(anchored_line, states, smooth.reward[r][present], anchor)
+        line, centre = (
+            partial(anchored_line, states, tables.reward[r][present], anchor)
+            for tables in (smooth.tables, smooth.interval)
+        )
+        fitted = counts.of(r), p_hat.of(r), anchor, discount, smooth.interval.q[r], centre
         fit = Fit(
-            bellman_q(line, smooth.v[r], p_hat, r, discount),
+            bellman_q(line, smooth.tables.v[r], p_hat, r, discount),
             line,
+            basis=plug_in.FreeBasis(*fitted, roughness=smooth.roughness[r]),
             status="not_converged" if not_ok else "ok",
             iterations=smooth.iterations[r],
             gradient_norm=smooth.slope[r] / counts.size[r],

@@ -26,6 +26,7 @@ Implementation choices:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,6 +165,17 @@ class SmoothRisk:
         mean_influence = np.sum(policy[..., None] * self.influence[rows], axis=1)
         return np.asarray(np.linalg.inv(np.eye(policy.shape[2]) + mean_influence))
 
+    def tables(self, problem: Problem, flat: Array) -> Tables:
+        """r, Q and V of all replications at (R, p) eta."""
+        eta, log_anchor, _ = self.choices(flat)
+        transition = problem.p_hat.transition[:, problem.anchor.action]
+        v = anchored_value(log_anchor, transition, problem.anchor_reward, problem.discount)
+        odds = np.concatenate([np.zeros_like(eta[:, :1]), eta], axis=1)
+        reward = np.broadcast_to(problem.anchor_reward, odds.shape).copy()
+        reward[:, 1:] = self.rewards(np.arange(len(flat)), eta, log_anchor)
+        q, back = odds + log_anchor[:, None] + v[:, None], np.argsort(problem.order)
+        return Tables(np.swapaxes(reward[:, back], 1, 2), np.swapaxes(q[:, back], 1, 2), v)
+
     def step_to(self, rows: Integers, flat: Array, step: Array) -> Array:
         """The log-odds whose rewards are C^-1 step away, to second order in the step.
 
@@ -180,17 +192,25 @@ class SmoothRisk:
         return np.asarray(trial.reshape(flat.shape))
 
 
+class Tables(NamedTuple):
+    """r and Q (R, S, A) and V (R, S) on the states of the data."""
+
+    reward: Array
+    q: Array
+    v: Array
+
+
 @dataclass(frozen=True)
 class Smooth:
     """Fits of R replications.
 
     Attributes:
-        reward, q: (R, S, A).
-        v: (R, S).
+        tables: r-hat with its Q and V.
         penalty: (R,) lambda.
-        interval_penalty: (R,) lambda for intervals: the least whose REML is within
-            LEAVES_FIXED_FORM of the lowest, undersmoothed by a decade. It never stays at the affine
-            end by chance.
+        interval: the fit at which intervals are centred.
+        interval_penalty: (R,) its lambda: the least whose REML is within LEAVES_FIXED_FORM of the
+            lowest, undersmoothed by a decade. It never stays at the affine end by chance.
+        roughness: (R, S, S) second derivative of the penalty of `interval` on an action's reward.
         reml: (R,) criterion at lambda, up to a constant (twice a log-likelihood; lower is better).
         decrement: (R,) Newton decrement at the end, nats.
         slope: (R,) largest entry of the penalised gradient at the end.
@@ -200,11 +220,11 @@ class Smooth:
             away (a code of missing values) does this, for it stretches the unit of the roughness.
     """
 
-    reward: Array
-    q: Array
-    v: Array
+    tables: Tables
     penalty: Array
+    interval: Tables
     interval_penalty: Array
+    roughness: Array
     reml: Array
     decrement: Array
     slope: Array
@@ -256,27 +276,21 @@ def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
     _, gradient, hessian = risk.expand(everyone, flat, penalty)
     weights = np.tile(penalty[:, None] * risk.weights, (1, len(problem.order) - 1)) + RIDGE
     penalised = np.sum(weights * np.diagonal(np.linalg.inv(hessian), 0, 1, 2), axis=1)
-    eta, log_anchor, _ = risk.choices(flat)
-    transition = problem.p_hat.transition[:, problem.anchor.action]
-    v = anchored_value(log_anchor, transition, problem.anchor_reward, problem.discount)
-    odds = np.concatenate([np.zeros_like(eta[:, :1]), eta], axis=1)
-    reward = np.broadcast_to(problem.anchor_reward, odds.shape).copy()
-    reward[:, 1:] = risk.rewards(everyone, eta, log_anchor)
-    log_policy = odds + log_anchor[:, None]
-    back = np.argsort(problem.order)
-    q = np.swapaxes((log_policy + v[:, None])[:, back], 1, 2)
+    tables = risk.tables(problem, flat)
+    wider = least + len(path) - len(penalties)
+    rows, interval = risk.coordinates, path[wider][:, None] * risk.weights + RIDGE
     return Smooth(
-        reward=np.swapaxes(reward[:, back], 1, 2),
-        q=q,
-        v=v,
+        tables=tables,
         penalty=penalty,
-        interval_penalty=path[least + len(path) - len(penalties)],
+        interval=risk.tables(problem, fits[wider, everyone]),
+        interval_penalty=path[wider],
+        roughness=np.swapaxes(rows, 1, 2) @ (interval[..., None] * rows),
         reml=reml[index, everyone],
         decrement=0.5 * np.sum(gradient * regular_solve(hessian, gradient), axis=1),
         slope=np.max(np.abs(gradient), axis=1),
         iterations=iterations,
         freedom=flat.shape[1] - penalised,
-        underfits=(len(path) > 1) & is_worse_than_frequencies(problem.counts, q),
+        underfits=(len(path) > 1) & is_worse_than_frequencies(problem.counts, tables.q),
     )
 
 

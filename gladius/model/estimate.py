@@ -56,6 +56,11 @@ class Diagnostics:
 
 
 @dataclass(frozen=True)
+class Refit:
+    """Stands in a file for a basis that is not saved; a refit finds it again."""
+
+
+@dataclass(frozen=True)
 class Estimate:
     """An estimated reward with the Q it comes from.
 
@@ -65,6 +70,7 @@ class Estimate:
         reward_function: maps (n, d) features to (n, A) rewards.
         features: d, the width that the functions take.
         diagnostics: how the fit went.
+        basis: what its standard errors follow from (`gladius.results.inference`), if any do.
     """
 
     method: str
@@ -72,6 +78,7 @@ class Estimate:
     reward_function: StateFunction
     features: int
     diagnostics: Diagnostics
+    basis: object = field(default=None, kw_only=True, repr=False, compare=False)
 
     def q(self, states: Array) -> Array:
         """(n, A) estimated Q* at (n, d) features."""
@@ -115,6 +122,7 @@ class Fit:
         gradient_norm: as in Diagnostics.
         inner_iterations: steps of loops nested in the outer iterations.
         extra: method-specific results.
+        basis: as in Estimate.
     """
 
     q: StateFunction
@@ -124,6 +132,7 @@ class Fit:
     gradient_norm: float = 0.0
     inner_iterations: int = 0
     extra: Mapping[str, object] = field(default_factory=dict)
+    basis: object = None
 
     def estimate(self, method: str, features: int, nll: float, bellman_error: float) -> Estimate:
         """The Estimate, for states of so many features; it converged where its status is ok."""
@@ -136,7 +145,8 @@ class Fit:
             status=self.status,
             extra={"inner_iterations": int(self.inner_iterations), **self.extra},
         )
-        return Estimate(method, self.q, self.reward, features, diagnostics)
+        given = self.q, self.reward, features, diagnostics
+        return Estimate(method, *given, basis=self.basis)
 
 
 def counts_estimates(

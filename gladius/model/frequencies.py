@@ -77,6 +77,12 @@ class TransitionProbabilities:
     # for each replication the `ActionRows` of each action; empty where P is given
     pooled: tuple[tuple[ActionRows, ...], ...]
 
+    def of(self, replication: int) -> "TransitionProbabilities":
+        """Those of one replication; the same for all where P is given."""
+        row = replication if self.pooled else 0
+        one = slice(row, row + 1)
+        return TransitionProbabilities(self.states, self.transition[one], self.pooled[one])
+
     @property
     def present(self) -> NDArray[np.bool_]:
         """(R, S) the states that each replication has itself."""

@@ -9,6 +9,7 @@ states with fewer than FEWEST of the anchor.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,31 @@ PSEUDO_COUNT = 0.5
 FEWEST = 5  # observations of the anchor, or of a pair with an interval, that a state needs
 
 
+@dataclass(frozen=True)
+class FreeBasis:
+    """What errors follow from where each reward is a parameter of its own, on one data set.
+
+    Attributes:
+        counts, p_hat, anchor, discount: what was fitted.
+        q: (S, A) of the fit at which intervals are centred.
+        centre: its r-hat, of any state.
+        pseudo_count: what the criterion adds to the choices of each pair.
+        roughness: (S, S) second derivative of a penalty on an action's reward; by default none.
+        fewest: observations that a number needs of (s, a), and of the anchor in each state whose
+            error counts in it; by default none.
+    """
+
+    counts: Counts
+    p_hat: TransitionProbabilities
+    anchor: Anchor
+    discount: float
+    q: Array
+    centre: StateFunction
+    pseudo_count: float = 0.0
+    roughness: Array | None = None
+    fewest: int = 0
+
+
 def fit(data: Sequence[Transitions], anchor: Anchor, discount: float) -> list[Estimate]:
     """The plug-in of each data set.
 
@@ -59,10 +85,13 @@ def fit_counts(
     functions = invert(np.log(policy), counts.seen > 0, p_hat, anchor, discount)
     rare = counts.seen * (counts.visits[:, :, anchor.action] < FEWEST)
     fits = []
-    for (q, reward), share in zip(functions, rare.sum(axis=1) / counts.size, strict=True):
+    shares = rare.sum(axis=1) / counts.size
+    for r, ((q, reward), share) in enumerate(zip(functions, shares, strict=True)):
         not_ok = ("the anchor is too rare in most states",) * int(share > LARGEST_BORROWED_SHARE)
         status, extra = "not_converged" if not_ok else "ok", {"not_ok_because": not_ok}
-        fits.append(Fit(q, reward, status=status, extra=extra))
+        fitted = counts.of(r), p_hat.of(r), anchor, discount, q(counts.states), reward
+        basis = FreeBasis(*fitted, pseudo_count=pseudo_count, fewest=FEWEST)
+        fits.append(Fit(q, reward, status=status, extra=extra, basis=basis))
     return counts_estimates("plug_in", fits, counts, anchor, discount)
 
 

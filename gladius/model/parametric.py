@@ -6,8 +6,9 @@ grid.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -82,12 +83,46 @@ class Model(Grid):
     design: Array  # (S, A, k) on the grid
     offset: Array  # (S, A) on the grid
 
+    def of(self, replication: int) -> "Model":
+        """The model of one data set, on the same grid."""
+        visits = self.visits[replication : replication + 1]
+        counts, p_hat = self.counts.of(replication), self.p_hat.of(replication)
+        return replace(self, counts=counts, p_hat=p_hat, visits=visits)
+
+    def based(self, fits: Sequence[Fit], *, is_likelihood: bool = False) -> list[Fit]:
+        """Fits to its data sets, each with its `FormBasis`."""
+        bases = (FormBasis(self.of(r), is_likelihood) for r in range(len(fits)))
+        return [replace(fit, basis=basis) for fit, basis in zip(fits, bases, strict=True)]
+
     def functions(
         self, replication: int, theta: Array, v: Array
     ) -> tuple[StateFunction, StateFunction]:
         """(Q, r) at (k,) theta, with Q = r + beta P V for (S,) V."""
         reward = RewardFunction(self.form, theta, self.visits.shape[2])
         return self.q_function(replication, reward, v), reward
+
+
+class Weights(NamedTuple):
+    """How a criterion weighs the choices of a data set, where not all alike."""
+
+    visits: Array  # (S, A) choices as the criterion counts them
+    squares: Array  # (S,) sums of their squared weights
+    of_rows: Array  # (n,) the weight of each observation
+
+
+@dataclass(frozen=True)
+class FormBasis:
+    """What the errors of theta-hat follow from.
+
+    Attributes:
+        model: the grid and the form that it was fitted with, of one data set.
+        is_likelihood: whether theta-hat maximises the likelihood.
+        weights: of the choices, where the criterion weighs them.
+    """
+
+    model: Model
+    is_likelihood: bool = False
+    weights: Weights | None = None
 
 
 def make_grid(

@@ -316,6 +316,11 @@ class Counts:
     visits: Array
     moves: Array
 
+    def of(self, replication: int) -> Counts:
+        """Those of one replication, on the same grid."""
+        one = slice(replication, replication + 1)
+        return Counts(self.states, self.visits[one], self.moves[one])
+
     @property
     def size(self) -> Array:
         """(R,) N, the number of transitions of each replication."""

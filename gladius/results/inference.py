@@ -1,5 +1,8 @@
 """Standard errors on counts: one influence table for all methods.
 
+A method hands over with its estimate what that rests on, its `basis`. The errors follow from it:
+`FormErrors` of a form's parameters, `FreeErrors` where each reward is a parameter of its own.
+
 To first order theta-hat - theta is a sum over observations (s, a, s'). With c = dQ - dV the score
 of a choice, I its information, and m(s, a) = beta sum_s' dP_a(s, s') V(s') the error of P-hat,
 
@@ -23,24 +26,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from gladius.baselines import nfxp
-from gladius.baselines.discounted import discounted_paths
-from gladius.erm import estimator
-from gladius.erm.estimator import Options
-from gladius.erm.smooth import RIDGE, Problem, SmoothRisk
-from gladius.model import inversion as plug_in
+from gladius.erm.observations.sparse import RowFunction
 from gladius.model.estimate import Estimate, StateFunction
-from gladius.model.frequencies import empirical_transition_probabilities
 from gladius.model.increments import Factor, frequency_factors
-from gladius.model.parametric import Model
-from gladius.panel.anchor import Anchor
-from gladius.panel.record import Counts, Transitions, grid_positions, group
+from gladius.model.inversion import FreeBasis
+from gladius.model.parametric import FormBasis
+from gladius.panel.record import Counts, Transitions, grid_positions
 from gladius.panel.ties import TIE
 from gladius.solvers.threads import one_thread
 from gladius.validate import Array, InputError, Integers
@@ -174,33 +172,52 @@ def inverse_of(information: Array) -> Array:
     return np.asarray(np.linalg.inv(information), dtype=float)
 
 
-@one_thread()
-def covariance(model: Model, q: Array, data: Transitions, kind: str, name: str) -> Array:
-    """(k, k) of theta-hat, from one data set and the model that it was fitted with.
+class Errors:
+    """The errors of an estimate, from what it was fitted to."""
 
-    Args:
-        model: the grid and the form.
-        q: (S, A) on the grid at theta-hat.
-        data: the observations.
-        kind: `model`; `cluster` for sums over trajectories; `outer` for the outer product of the
-            scores of choices, which takes the transition probabilities as known.
-        name: of the method; ml_irl discounts the choices.
-    """
-    counts = cell_counts(model.counts, model.position, len(model.states))
-    visits, squares, weights = None, None, np.ones(len(data))
-    if name == "ml_irl":
-        if kind == "outer":
-            raise InputError("kind", kind, "ml_irl weights its choices: choose model or cluster")
-        paths = discounted_paths(data, model.states, model.discount)
-        visits = len(paths.opens) * paths.visits
-        squares = np.zeros(paths.shape[0])
-        np.add.at(squares, paths.pair // paths.shape[1], paths.weight**2)
-        weights[paths.order] = paths.weight
-    given = model.transition[0], model.design, q, model.discount, model.factors
-    table = influence(counts, *given, visits=visits, squares=squares)
-    if kind == "cluster":
-        return table.clustered(data, model.states, weights)
-    return table.covariance if kind == "model" else table.outer
+    has_parameters: ClassVar[bool] = False
+    kinds: ClassVar[tuple[str, ...]] = ("model",)
+
+    def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array | None, Array]:
+        """(n, A) centres of intervals of r, None for r-hat; and standard errors."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class FormErrors(Errors):
+    """The errors of theta-hat in a form of the reward; q maps states of the grid to Q-hat."""
+
+    has_parameters: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+
+    basis: FormBasis
+    q: StateFunction
+
+    def at(self, states: Array, kind: str, data: Transitions) -> tuple[None, Array]:
+        """No centre but r-hat, and (n, A) standard errors of r at (n, d) states."""
+        model = self.basis.model
+        design, _ = model.form.tables(states, model.visits.shape[2])
+        return None, np.sqrt(np.einsum("nak,kl,nal->na", design, self.cov(kind, data), design))
+
+    @one_thread()
+    def cov(self, kind: str, data: Transitions) -> Array:
+        """(k, k) covariance of theta-hat.
+
+        Args:
+            kind: `model`; `cluster` for sums over trajectories; `outer` for the outer product of
+                the scores of choices, which takes the transition probabilities as known.
+            data: the observations, for sums over trajectories.
+        """
+        model, weights = self.basis.model, self.basis.weights
+        if weights is not None and kind == "outer":
+            raise InputError("kind", kind, "the method weights its choices: use model or cluster")
+        counts = cell_counts(model.counts, model.position, len(model.states))
+        given = model.transition[0], model.design, self.q(model.states), model.discount
+        visits, squares, of_rows = weights or (None, None, 1.0)
+        table = influence(counts, *given, model.factors, visits=visits, squares=squares)
+        if kind == "cluster":
+            return table.clustered(data, model.states, of_rows)
+        return table.covariance if kind == "model" else table.outer
 
 
 def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
@@ -212,13 +229,82 @@ def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
     return table
 
 
+@dataclass(frozen=True)
+class FreeErrors(Errors):
+    """Errors where each reward but the anchor's is a parameter of its own, on one data set."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("model", "cluster")
+
+    basis: FreeBasis
+
+    @one_thread()
+    def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array, Array]:
+        """(n, A) centres of intervals of r and standard errors; NaN off the grid."""
+        counts, table = self.basis.counts, self.table()
+        joint = table.covariance if kind == "model" else table.clustered(data, counts.states)
+        roots = np.sqrt(np.diag(joint)).reshape(-1, len(counts.states))
+        errors = np.insert(roots, self.basis.anchor.action, 0.0, axis=0).T
+        errors = np.where(self.supported(), errors, np.nan)
+        position = grid_positions(counts.states, states)[:, None]
+        return self.basis.centre(states), np.where(position < 0, np.nan, errors[position[:, 0]])
+
+    def table(self) -> Influence:
+        """The influences on the rewards by action, without the anchor."""
+        counts, (size, actions) = self.basis.counts, self.basis.counts.visits.shape[1:]
+        others = np.delete(np.arange(actions), self.basis.anchor.action)
+        check_table(size, actions, size * len(others))
+        design = np.einsum("st,ab->sabt", np.eye(size), np.eye(actions)[:, others])
+        penalty: Array | None = None
+        if self.basis.roughness is not None:
+            penalty = np.kron(np.eye(len(others)), self.basis.roughness).astype(np.float64)
+        return influence(
+            cell_counts(counts, np.arange(size), size),
+            self.basis.p_hat.transition[0],
+            design.reshape(size, actions, -1),
+            self.basis.q,
+            self.basis.discount,
+            frequency_factors(counts, self.basis.p_hat),
+            visits=counts.visits[0] + self.basis.pseudo_count,
+            penalty=penalty,
+        )
+
+    def supported(self) -> NDArray[np.bool_]:
+        """(S, A) whether r(s, a) rests on `fewest` observations of all that it uses."""
+        a = self.basis.anchor.action
+        is_few = self.basis.counts.visits[0] < self.basis.fewest
+        found = ~is_few
+        if self.basis.fewest:
+            systems = np.eye(len(is_few)) - self.basis.discount * self.basis.p_hat.transition[0]
+            uses = np.abs(systems @ np.linalg.inv(systems[a])) > SHARE * (1 + TIE)  # (A, S, S)
+            found &= ~np.any(uses & is_few[:, a], axis=2).T
+        found[:, a] = True
+        return np.asarray(found & self.basis.counts.present[0][:, None])
+
+
+@dataclass(frozen=True)
+class RowErrors(Errors):
+    """The errors of r-hat on observations, from the class at which intervals are centred."""
+
+    centre: RowFunction
+
+    def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array, Array]:
+        """(n, A) centres of intervals of r, and standard errors."""
+        return self.centre(states), self.centre.errors(states)
+
+
+def errors_of(estimate: Estimate) -> Errors | None:
+    """The errors of an estimate, by what its method handed over with it."""
+    basis = estimate.basis
+    if isinstance(basis, FormBasis):
+        return FormErrors(basis, estimate.q_function)
+    if isinstance(basis, FreeBasis):
+        return FreeErrors(basis)
+    return RowErrors(basis) if isinstance(basis, RowFunction) else None
+
+
 @one_thread()
 def shift_by_frequencies(
-    model: Model,
-    theta: Array,
-    draws: int,
-    rng: np.random.Generator,
-    discounted: Transitions | None = None,
+    basis: FormBasis, theta: Array, draws: int, rng: np.random.Generator
 ) -> Array:
     """(k,) mean shift of theta-hat when P-hat gets the noise of its frequencies once more.
 
@@ -226,17 +312,14 @@ def shift_by_frequencies(
     of maximum likelihood from theta-hat. It shows about a third of the bias that the noise causes.
 
     Args:
-        model: with transition probabilities by frequencies.
+        basis: of a model with transition probabilities by frequencies.
         theta: (k,) theta-hat.
         draws: number of them.
         rng: draws them.
-        discounted: the observations, where the criterion discounts their choices.
     """
+    model, weights = basis.model, basis.weights
     cells = cell_counts(model.counts, model.position, len(model.states))
-    choices = model.visits[:1]
-    if discounted is not None:
-        paths = discounted_paths(discounted, model.states, model.discount)
-        choices = len(paths.opens) * paths.visits[None]
+    choices = model.visits[:1] if weights is None else weights.visits[None]
     times = cells.sum(axis=2)
     seen = times > 0
     shares = cells[seen] / times[seen][:, None]
@@ -252,90 +335,3 @@ def shift_by_frequencies(
         first = np.tile(theta, (number, 1))
         shifts.append(nfxp.fit_counts(visits, *given, start=first, max_iterations=1).theta - theta)
     return np.asarray(np.concatenate(shifts).mean(axis=0))
-
-
-class FreeRewards(NamedTuple):
-    """r-hat where each reward is a parameter of its own.
-
-    Attributes:
-        grid: (S, d) states of the data.
-        reward: maps (n, d) features to the (n, A) centres of the intervals.
-        errors: (S, A) standard errors, 0 for the anchor; NaN where the data do not say.
-    """
-
-    grid: Array
-    reward: StateFunction
-    errors: Array
-
-    def at(self, states: Array) -> tuple[Array, Array]:
-        """(n, A) centres and standard errors at (n, d) states; NaN off the grid."""
-        position = grid_positions(self.grid, states)
-        return self.reward(states), np.where(position[:, None] < 0, np.nan, self.errors[position])
-
-
-@one_thread()
-def free_rewards(
-    data: Transitions, anchor: Anchor, discount: float, kind: str, penalty: float | None
-) -> FreeRewards:
-    """Intervals of the plug-in, or of the class `smooth` at one lambda.
-
-    The plug-in has no number below FEWEST observations of (s, a), or of the anchor in a state whose
-    error counts in r(s, a) by more than SHARE.
-
-    Args:
-        data: one data set.
-        anchor: action and reward.
-        discount: beta.
-        kind: `model` or `cluster`.
-        penalty: lambda; None for the plug-in.
-    """
-    counts = group(data)
-    estimate, table = free_table(counts, anchor, discount, penalty)
-    joint = table.covariance if kind == "model" else table.clustered(data, counts.states)
-    roots = np.sqrt(np.diag(joint)).reshape(-1, len(counts.states))
-    errors = np.insert(roots, anchor.action, 0.0, axis=0).T
-    if penalty is None:
-        errors = np.where(supported(counts, anchor, discount), errors, np.nan)
-    return FreeRewards(counts.states, estimate.reward_function, errors)
-
-
-def free_table(
-    counts: Counts, anchor: Anchor, discount: float, penalty: float | None
-) -> tuple[Estimate, Influence]:
-    """The estimate and the table of `free_rewards`; rewards by action without the anchor."""
-    size, actions = counts.visits.shape[1:]
-    others = np.delete(np.arange(actions), anchor.action)
-    check_table(size, actions, size * len(others))
-    p_hat = empirical_transition_probabilities(counts)
-    visits, matrix = None, None
-    if penalty is None:
-        (estimate,) = plug_in.fit_counts(counts, anchor, discount)
-        visits = counts.visits[0] + plug_in.PSEUDO_COUNT
-    else:
-        (estimate,) = estimator.fit_counts(counts, anchor, discount, Options(penalty=penalty))
-        risk = SmoothRisk.of(Problem(counts, p_hat, anchor, discount))
-        weights, rows = penalty * risk.weights[0] + RIDGE, risk.coordinates[0]
-        matrix = np.kron(np.eye(len(others)), rows.T @ (weights[:, None] * rows))
-    design = np.einsum("st,ab->sabt", np.eye(size), np.eye(actions)[:, others])
-    table = influence(
-        cell_counts(counts, np.arange(size), size),
-        p_hat.transition[0],
-        design.reshape(size, actions, -1),
-        estimate.q_function(counts.states),
-        discount,
-        frequency_factors(counts, p_hat),
-        visits=visits,
-        penalty=matrix,
-    )
-    return estimate, table
-
-
-def supported(counts: Counts, anchor: Anchor, discount: float) -> NDArray[np.bool_]:
-    """(S, A) whether the plug-in's r(s, a) rests on FEWEST observations of all that it uses."""
-    transition = empirical_transition_probabilities(counts).transition[0]
-    systems, a = np.eye(len(counts.states)) - discount * transition, anchor.action
-    uses = np.abs(systems @ np.linalg.inv(systems[a])) > SHARE * (1 + TIE)  # (A, S, S)
-    is_few = counts.visits[0] < plug_in.FEWEST
-    found = ~is_few & ~np.any(uses & is_few[:, a], axis=2).T
-    found[:, a] = True
-    return np.asarray(found)

@@ -1,6 +1,6 @@
 """What `gladius.fit` returns: an Estimate with its data, standard errors and a summary to read.
 
-Standard errors are those of `inference`; any method has those of a bootstrap over trajectories.
+A method hands its standard errors over; any method has those of a bootstrap over trajectories.
 """
 
 from __future__ import annotations
@@ -10,37 +10,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
-from gladius.erm.observations.sparse import RowFunction
-from gladius.model.estimate import Estimate
+from gladius.model.estimate import Estimate, Refit
 from gladius.model.formula import read_restrictions
 from gladius.model.mdp import Categorical
-from gladius.model.parametric import Model, make_grid, make_model, positions
+from gladius.model.parametric import make_grid, positions
 from gladius.model.reward_form import LinearReward
 from gladius.model.state_anchor import Exchange
 from gladius.panel.anchor import Anchor
 from gladius.panel.frame import features
 from gladius.panel.record import Transitions, distinct_rows, grid_positions
 from gladius.register import METHODS
-from gladius.results.inference import KINDS, covariance, free_rewards, shift_by_frequencies
+from gladius.results.inference import KINDS, Errors, FormErrors, errors_of, shift_by_frequencies
 from gladius.results.saved import save
 from gladius.solvers.threads import one_thread
 from gladius.validate import ROW_SUM_TOLERANCE, Array, InputError, check_choice, check_whole
 
-WITH_ERRORS = ("nfxp", "ccp", "mpec", "ml_irl")
-OWN_ERRORS = (
-    "profiled_erm smooth",
-    "profiled_erm sparse",
-    "plug_in",
-)  # of r-hat, without parameters
-BY_FREQUENCIES = ("nfxp", "ccp", "mpec", "ml_irl")
-BY_LIKELIHOOD = ("nfxp", "mpec")
 COLUMNS = ("action", "label", "observations", "reward", "se", "low", "high", "q", "probability")
 SOLVER_GAP = 1e-9  # nats an observation by which two solvers may end apart
 BATCH, ROWS = 20, 1_000_000  # refits, and observations of more than one, in memory together
@@ -87,32 +78,43 @@ class Results(Estimate):
 
     @property
     def has_parameter_errors(self) -> bool:
-        """Whether `inference` has standard errors of theta-hat."""
-        is_other = self.options.get("inner") == "finite_dependence"
-        return self.name in WITH_ERRORS and not (
-            is_other or self.options.get("finite_dependence", False)
-        )
+        """Whether there are standard errors of theta-hat."""
+        return self._errors is not None and self._errors.has_parameters
 
     @property
     def has_frequencies(self) -> bool:
         """Whether theta-hat rests on frequencies of the transitions of each state and action."""
-        is_its = self.name in BY_FREQUENCIES and self.has_parameter_errors
-        return is_its and self.options.get("transition") is None
+        errors = self._errors
+        return isinstance(errors, FormErrors) and errors.basis.model.transition_model is None
 
     @property
     def has_reward_errors(self) -> bool:
-        """Whether `inference` has standard errors of r-hat."""
-        return self.has_parameter_errors or self.method in OWN_ERRORS
+        """Whether there are standard errors of r-hat."""
+        return self._errors is not None
 
     @property
-    def model(self) -> Model:
-        """The grid and the form that it was fitted with."""
-        if not self.has_parameter_errors:
-            hint = f"standard errors are for {', '.join(WITH_ERRORS)}, not by finite dependence:"
-            hint += " use `bootstrap`"
-            raise InputError("method", self.name, hint)
-        given = (self.options.get(name) for name in ("reward", "transition"))
-        return make_model([self.data], self.anchor, self.discount, *given)
+    def form_errors(self) -> FormErrors:
+        """The errors of theta-hat, with the grid and the form that it was fitted with."""
+        if not isinstance(self._errors, FormErrors):
+            hint = "it has no standard errors of parameters: use `bootstrap`"
+            raise InputError("method", self.method, hint)
+        return self._errors
+
+    @property
+    def _errors(self) -> Errors | None:
+        """The errors of the method; those of a loaded fit come from a refit."""
+        if isinstance(self.basis, Refit):
+            (again,) = self._refits([self.data], self._options)
+            object.__setattr__(self, "basis", again and again.basis)
+        return errors_of(self)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The options of a refit."""
+        options = {name: value for name, value in self.options.items() if name != "start"}
+        if self.method in ("profiled_erm smooth", "profiled_erm sparse"):
+            options["function_class"] = self.method.split()[1]
+        return options
 
     def cov(self, kind: str = "model") -> pd.DataFrame:
         """The covariance of theta-hat; the noise of estimated transition probabilities is in it.
@@ -125,9 +127,7 @@ class Results(Estimate):
         if self.diagnostics.status.startswith("failed"):
             hint = f"{self.diagnostics.status}: a failed fit has no standard errors"
             raise InputError("status", self.diagnostics.status.partition(":")[0], hint)
-        params, model = self.params, self.model
-        q = self.q_function(model.states)
-        matrix = covariance(model, q, self.data, kind, self.name)
+        params, matrix = self.params, self.form_errors.cov(kind, self.data)
         return pd.DataFrame(matrix, index=params.index, columns=params.index)
 
     def shift_by_frequencies(
@@ -139,12 +139,12 @@ class Results(Estimate):
             draws, rng: number of draws of the transitions from P-hat; a seed or a generator.
         """
         if not self.has_frequencies:
-            hint = f"it is for {', '.join(BY_FREQUENCIES)} without `transition`"
+            hint = "it is for a form, with frequencies of transitions: without `transition`"
             raise InputError("method", self.name, hint)
         generator, number = np.random.default_rng(rng), check_whole("draws", draws, 2)
-        discounted = self.data if self.name == "ml_irl" else None
-        given = self.params.to_numpy(), number, generator, discounted
-        shift = shift_by_frequencies(self.model, *given)
+        shift = shift_by_frequencies(
+            self.form_errors.basis, self.params.to_numpy(), number, generator
+        )
         return pd.Series(shift / np.sqrt(np.diag(self.cov())), index=self.params.index)
 
     def to_frame(self, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
@@ -194,24 +194,15 @@ class Results(Estimate):
 
     def _intervals(self, states: Array, kind: str) -> tuple[Array, Array]:
         """(n, A) centres of intervals of r, and standard errors."""
-        if not self.has_reward_errors:
+        own = self._errors
+        if own is None:
             raise InputError("method", self.name, "it has no standard errors: use `bootstrap`")
-        if self.has_parameter_errors:
-            design, _ = self.model.form.tables(states, self.data.number_of_actions)
-            variance = np.einsum("nak,kl,nal->na", design, self.cov(kind).to_numpy(), design)
-            return self.reward_function(states), np.asarray(np.sqrt(variance))
-        if isinstance(self.reward_function, RowFunction):
-            check_choice("kind", kind, ("model",))
-            of_interval = self.reward_function.interval
-            return of_interval(states), of_interval.errors(states)
-        check_choice("kind", kind, ("model", "cluster"))
-        penalty = cast("float | None", self.diagnostics.extra.get("interval_penalty"))
-        given = self.anchor, self.discount, kind, penalty
-        if self.exchange is None:
-            return free_rewards(self.data, *given).at(states)
-        found = free_rewards(self.exchange.data(self.data), *given).at(states)
-        centre, errors = (self.exchange.table(states, table) for table in found)
-        return centre, errors
+        check_choice("kind", kind, own.kinds)
+        change, data = self.exchange, self.data
+        centre, errors = own.at(states, kind, data if change is None else change.data(data))
+        if change is not None and centre is not None:
+            centre, errors = (change.table(states, table) for table in (centre, errors))
+        return self.reward_function(states) if centre is None else centre, errors
 
     def reward_frame(
         self, states: Array | pd.DataFrame | None = None, level: float = 0.95, kind: str = "model"
@@ -339,10 +330,11 @@ class Results(Estimate):
         Args:
             smaller: a fit to the same data with fewer parameters.
         """
-        if not {self.name, smaller.name} <= set(BY_LIKELIHOOD):
-            hint = f"both must maximise the likelihood: {', '.join(BY_LIKELIHOOD)}"
+        bases = self.form_errors.basis, smaller.form_errors.basis
+        if not all(basis.is_likelihood for basis in bases):
+            hint = "both must maximise the likelihood: nfxp or mpec"
             raise InputError("smaller.method", smaller.name, hint)
-        extra, models = len(self.params) - len(smaller.params), (self.model, smaller.model)
+        extra, models = len(self.params) - len(smaller.params), [basis.model for basis in bases]
         names = "states", "visits", "transition", "discount"
         if not all(np.array_equal(*(getattr(model, n) for model in models)) for n in names):
             hint = "give a fit to the same data, discount and transition probabilities"
@@ -372,9 +364,7 @@ class Results(Estimate):
             rng: a seed or a generator.
             holds_inputs: whether refits of the class `sparse` take the inputs selected here.
         """
-        options = {name: value for name, value in self.options.items() if name != "start"}
-        if self.method in ("profiled_erm smooth", "profiled_erm sparse"):
-            options["function_class"] = self.method.split()[1]
+        options = self._options
         if holds_inputs:
             if "reward_inputs" not in self.diagnostics.extra:
                 raise InputError("holds_inputs", True, f"{self.method} selects no inputs")

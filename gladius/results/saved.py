@@ -19,6 +19,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from gladius.model.estimate import Refit
+from gladius.model.inversion import FreeBasis
+from gladius.model.parametric import FormBasis
 from gladius.validate import Array, InputError
 
 FILES = ("results.json", "arrays.npz")
@@ -49,6 +52,10 @@ MOVED = {
     "worlds.continuous_bus": "designs.continuous_bus",
     "worlds.inputs_bus": "designs.inputs_bus",
 }
+DROPPED = ("wider",)  # fields of objects in older files
+# methods whose results in older files have standard errors, which are found again
+HAD_ERRORS = {"nfxp", "ccp", "mpec", "ml_irl[exact]", "plug_in"}
+HAD_ERRORS |= {"profiled_erm smooth", "profiled_erm sparse"}
 SEQUENCES = {"tuple": tuple, "list": list}
 
 
@@ -103,6 +110,8 @@ def _encoded(value: Any, arrays: dict[str, Array]) -> Any:
     def again(entry: Any) -> Any:
         return _encoded(entry, arrays)
 
+    if isinstance(value, FormBasis | FreeBasis):
+        value = Refit()
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, np.generic):
@@ -164,7 +173,9 @@ def _decoded(value: Any, arrays: dict[str, Array]) -> Any:
 
     kind, content = next(iter(value.items()))
     if kind == "object":
-        entries = {name: again(entry) for name, entry in value["fields"].items()}
+        entries = {n: again(entry) for n, entry in value["fields"].items() if n not in DROPPED}
+        if entries.get("method") in HAD_ERRORS and "basis" not in entries:
+            entries["basis"] = Refit()
         return _found(content)(**entries)
     if kind in SEQUENCES:
         return SEQUENCES[kind](again(entry) for entry in content)

@@ -127,7 +127,7 @@ def compute(cell: Cell) -> Result:
 
 def band(fit: Results, data: Transitions, rng: np.random.Generator) -> dict[str, Array]:
     """By bin: probability of replacement, a 95 % band over draws of theta, and observed shares."""
-    model = fit.model
+    model = fit.form_errors.basis.model
     theta = rng.multivariate_normal(fit.params, fit.cov(), DRAWS)
     rewards = model.offset + np.einsum("sak,rk->rsa", model.design, theta)
     q = soft_bellman(

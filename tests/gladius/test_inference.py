@@ -35,6 +35,8 @@ from gladius.designs.efficiency import (
 )
 from gladius.erm.estimator import Options
 from gladius.erm.estimator import fit_counts as fit_gladius
+from gladius.erm.smooth import LAST_STEP
+from gladius.model import inversion as plug_in
 from gladius.model.estimate import Estimate
 from gladius.model.frequencies import TransitionProbabilities, empirical_transition_probabilities
 from gladius.model.increments import Factor, frequency_factors
@@ -43,10 +45,18 @@ from gladius.model.reward_form import linear_in_features
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Counts, group
 from gladius.results import inference
-from gladius.results.inference import Influence, free_table, influence
+from gladius.results.inference import FreeErrors, Influence, influence
 from gladius.validate import Array, InputError
 
 BETA, MANY = 0.9, 1e6
+
+
+def errors_of(estimate: Estimate) -> FreeErrors:
+    errors = inference.errors_of(estimate)
+    assert isinstance(errors, FreeErrors)
+    return errors
+
+
 Estimator = Callable[[Counts], tuple[TransitionProbabilities, tuple[Factor, ...]]]
 
 
@@ -218,7 +228,7 @@ def test_few_observations_of_a_row_have_their_sample_variance(cells: Any, seed: 
 
 def fit_bus(seed: int = 0, method: str = "nfxp", n: int = 60, **options: Any) -> gladius.Results:
     data = BUS.simulate(n, np.random.default_rng(seed))
-    return gladius.fit(data, method, reward=BUS_REWARD, **KNOWN, **options)
+    return gladius.fit(data, method, reward=BUS_REWARD, **KNOWN | options)
 
 
 def test_clustered_errors_are_sums_over_trajectories() -> None:
@@ -243,7 +253,7 @@ def test_clustered_errors_do_not_depend_on_the_order_of_the_rows() -> None:
 def test_the_outer_product_is_that_of_the_scores_of_the_choices() -> None:
     """By differences of log pi in theta, P-hat held fixed; the square of their step is 1e-10."""
     found = fit_bus()
-    model, theta = found.model, found.params.to_numpy()
+    model, theta = found.form_errors.basis.model, found.params.to_numpy()
 
     def log_pi(theta: Array) -> Array:
         solution = soft_bellman(model.design @ theta, model.transition[0], BUS.discount)
@@ -397,7 +407,7 @@ def test_population_counts_give_the_plug_in_its_tabular_bound(anchor_action: int
     moves = visits.T[:, :, None] * lotteries
     counts = Counts(world.features, visits[None], moves[None])
     anchor = Anchor(anchor_action, NearestState(world.features, world.reward[:, anchor_action]))
-    _, table = free_table(counts, anchor, 0.9, None)
+    table = errors_of(plug_in.fit_counts(counts, anchor, 0.9)[0]).table()
     bound = np.delete(tabular_deviation(expert, anchor_action), anchor_action, axis=1) ** 2
     expected = bound.T.ravel() / 1e15
     np.testing.assert_allclose(np.diag(table.covariance), expected, rtol=1e-9)
@@ -421,7 +431,7 @@ def test_with_p_known_the_plug_in_has_the_variance_of_its_log_odds(cells: Any) -
     odds, steps = np.log(visits[:, 0] / visits[:, 1]), 1e-5 * np.eye(3)
     slopes = np.array([reward(odds + step) - reward(odds - step) for step in steps]).T / 2e-5
     expected = slopes @ np.diag((1 / visits).sum(axis=1)) @ slopes.T
-    _, table = free_table(counts, Anchor(1, -5.0), BETA, None)
+    table = errors_of(plug_in.fit_counts(counts, Anchor(1, -5.0), BETA)[0]).table()
     # the square of the steps is 1e-10, rounding of values near 50 over them 1e-9
     np.testing.assert_allclose(table.inverse, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
@@ -434,14 +444,21 @@ def test_intervals_of_the_class_smooth_are_those_at_their_own_lambda() -> None:
     (other,) = fit_gladius(group(data), fit.anchor, KNOWN["discount"], Options(penalty=own))
     frame = fit.reward_frame(states := group(data).states)
     centres = (frame["low"] + frame["high"]) / 2
-    np.testing.assert_allclose(centres, other.reward_function(states).ravel(), rtol=1e-9)
+    # both stop where a step is LAST_STEP of a standard error
+    off = np.abs(centres - other.reward_function(states).ravel())
+    assert np.all(off <= 2 * LAST_STEP * frame["se"] + 1e-12)
+    own = errors_of(other).at(states, "model", data)[1].ravel()
+    np.testing.assert_allclose(frame["se"], own, rtol=LAST_STEP)  # to first order in that step
 
 
 def test_at_the_affine_end_errors_are_those_of_maximum_likelihood() -> None:
     data = BUS.simulate(100, np.random.default_rng(0))
     fit = gladius.fit(data, "nfxp", reward=linear_in_features(2, 1, -5.0), **KNOWN)
     expected = fit.reward_errors(group(data).states)[:, 0] ** 2
-    rough, affine = (free_table(group(data), fit.anchor, 0.95, p)[1] for p in (1.0, 1e6))
+    rough, affine = (
+        errors_of(fit_gladius(group(data), fit.anchor, 0.95, Options(penalty=p))[0]).table()
+        for p in (1.0, 1e6)
+    )
     np.testing.assert_allclose(np.diag(affine.covariance), expected, rtol=0.02)  # 1e6 is not inf
     assert np.all(np.diag(rough.covariance) > 1.02 * expected)
 
@@ -459,7 +476,7 @@ def test_an_interval_needs_five_observations_of_all_that_weighs_a_twentieth(rare
     moves[0, range(7), range(7)] = visits[:, 0]
     moves[1, range(7), [1, 2, 3, 4, 5, 6, 6]] = visits[:, 1]
     counts = Counts(line(7), visits[None], moves[None])
-    found = inference.supported(counts, Anchor(1, 0.0), 0.5)
+    found = errors_of(plug_in.fit_counts(counts, Anchor(1, 0.0), 0.5)[0]).supported()
     assert found[:, 1].all()
     is_few = rare < 5
     assert found[:, 0].tolist() == [not is_few, True, *[not is_few] * 4, True]
@@ -536,7 +553,7 @@ def test_a_bootstrap_holds_numbers_and_loses_one_draw_where_an_action_is_missing
         (lambda: fit_bus().reward_frame(level=2.0), "level"),
         (lambda: fit_bus().likelihood_ratio(fit_bus()), "smaller"),
         (lambda: fit_bus().likelihood_ratio(fit_bus(seed=1)), "smaller.data"),
-        (lambda: fit_bus().likelihood_ratio(replace(fit_bus(), discount=0.9)), "smaller.data"),
+        (lambda: fit_bus().likelihood_ratio(fit_bus(discount=0.9)), "smaller.data"),
         (lambda: fit_bus().likelihood_ratio(fit_bus(method="ccp")), "smaller.method"),
         (lambda: fit_bus().bootstrap(holds_inputs=True), "holds_inputs"),
         (lambda: fit_bus(n=1).cov("cluster"), "trajectory"),

@@ -18,7 +18,7 @@ from gladius.model.frequencies import empirical_transition_probabilities
 from gladius.model.risk import grouped_risk
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, group
-from gladius.results.inference import free_table
+from gladius.results.inference import FreeErrors
 
 BETA = 0.9
 
@@ -73,11 +73,11 @@ def test_smooth_is_the_minimiser_an_independent_solver_finds(penalty, anchor):
     reward = np.linspace(-1, 1, 5)
     ours = fit_smooth(problem_of(counts, anchor, reward), np.array([penalty]))
     table, value = by_scipy(counts, anchor, reward, penalty)
-    rough = np.sum((roughness_rows(counts)[0] @ ours.reward[0]) ** 2, axis=0)
+    rough = np.sum((roughness_rows(counts)[0] @ ours.tables.reward[0]) ** 2, axis=0)
     rough[anchor] = 0.0  # the given reward is not penalised
-    nll = grouped_risk(ours.q, counts, anchor, reward, BETA).nll * counts.size
+    nll = grouped_risk(ours.tables.q, counts, anchor, reward, BETA).nll * counts.size
     np.testing.assert_allclose(nll[0] + 0.5 * penalty * rough.sum(), value, atol=1e-6)
-    np.testing.assert_allclose(ours.reward[0], table, atol=1e-3)
+    np.testing.assert_allclose(ours.tables.reward[0], table, atol=1e-3)
 
 
 def test_without_penalty_it_minimises_the_papers_risk():
@@ -85,14 +85,14 @@ def test_without_penalty_it_minimises_the_papers_risk():
     counts = three_actions(3)
     reward = np.linspace(0, 1, 5)
     ours = fit_smooth(problem_of(counts, 0, reward), np.array([1e-7]))
-    lowest = grouped_risk(ours.q, counts, 0, reward, BETA).total()[0]
+    lowest = grouped_risk(ours.tables.q, counts, 0, reward, BETA).total()[0]
 
     def printed(flat):
         return grouped_risk(flat.reshape(1, 5, 3), counts, 0, reward, BETA).total()[0]
 
     found = minimize(printed, np.zeros(15), method="BFGS", options={"gtol": 1e-9})
     assert abs(lowest - found.fun) < 1e-7
-    np.testing.assert_allclose(found.x.reshape(5, 3), ours.q[0], atol=0.02)
+    np.testing.assert_allclose(found.x.reshape(5, 3), ours.tables.q[0], atol=0.02)
 
 
 def test_population_counts_give_the_truth():
@@ -128,7 +128,7 @@ def minus_two_log_integral(counts, penalty):
     transition = problem.p_hat.transition[0]
     smooth = fit_smooth(problem, np.array([penalty]))
     free = [a for a in range(counts.visits.shape[2]) if a != 1]
-    mode = smooth.reward[0][:, free].T.ravel()
+    mode = smooth.tables.reward[0][:, free].T.ravel()
     table = np.zeros((1, 3, len(free) + 1))
 
     def minus_log(eta):
@@ -171,7 +171,8 @@ def test_reml_is_the_restricted_likelihood(actions):
 def test_effective_degrees_of_freedom_are_those_of_the_table_of_influences(penalty):
     """p - lambda tr(H^-1 D2'D2) over the free rewards: there H is computed by another formula."""
     counts, anchor = three_actions(1), Anchor(0, 0.0)
-    estimate, table = free_table(counts, anchor, BETA, penalty)
+    (estimate,) = fit_counts(counts, anchor, BETA, Options(penalty=penalty))
+    table = FreeErrors(estimate.basis).table()
     roughness = np.kron(np.eye(2), np.diff(np.eye(5), 2, axis=0))
     expected = 10 - penalty * np.trace(roughness @ table.inverse @ roughness.T)
     assert 4.5 < expected < 9.5  # 4 at two lines, 10 without a penalty

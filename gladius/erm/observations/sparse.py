@@ -74,7 +74,6 @@ class RowFunction:
     theta: Array
     anchor: Anchor
     covariance: Array
-    wider: RowFunction | None = None  # r in a wider class, if intervals come from one
     zeta: tuple[Features, ...] = ()
     coefficients: Array | None = None
     discount: float = 0.0
@@ -89,11 +88,6 @@ class RowFunction:
                     features(tensor).numpy(force=True) @ self.coefficients[a]
                 )
         return values
-
-    @property
-    def interval(self) -> RowFunction:
-        """The r-hat at which intervals are centred, with their errors."""
-        return self if self.wider is None else self.wider
 
     def errors(self, states: Array) -> Array:
         """(n, A) standard errors of r by `covariance` (M, M); 0 for the anchor."""
@@ -319,14 +313,11 @@ def estimate(
     }
     not_ok = tuple(reason for reason, holds in reasons.items() if holds)
     reward, wide = reward_function(fit, anchor, level), widened(fit)
-    if wide is not fit:
-        reward = replace(reward, wider=reward_function(wide, anchor, level))
+    centre = reward if wide is fit else reward_function(wide, anchor, level)
     zeta = torch.stack([w @ c for w, c in zip(risk.factor, point.zeta, strict=True)])
     coefficients = zeta.numpy(force=True)
     coefficients[:, 0] += level
-    q = replace(
-        reward, wider=None, zeta=risk.zeta, coefficients=coefficients, discount=rows.discount
-    )
+    q = replace(reward, zeta=risk.zeta, coefficients=coefficients, discount=rows.discount)
     residual = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]
     gap = rows.discount * (risk.block.phi[rows.anchor] @ residual)
     bellman = float(rows.visits[:, rows.anchor] @ gap**2)  # there the error is that of zeta
@@ -337,6 +328,7 @@ def estimate(
         iterations=fit.steps,
         gradient_norm=float(fit.gradient.abs().max()) / size,
         extra={**extra, "not_ok_because": not_ok},
+        basis=centre,
     )
     return found.estimate(
         "profiled_erm sparse", rows.states.shape[1], point.nll / size, bellman / size
