@@ -58,7 +58,8 @@ class Influence:
     Attributes:
         choice: (S, A, k) by its choice.
         move: (A, S, S + 1, k) by its transition; the last entry is the end of a path.
-        counts: (A, S, S + 1) observations of each cell.
+        counts: (A, S, S + 1) observations of each cell, of those whose next state was observed.
+        visits: (S, A) choices.
         inverse: (k, k) the covariance if P is known: I^-1, or what takes its place.
         unseen: (k, k) variance of transitions that were seen once, and so show none.
     """
@@ -66,6 +67,7 @@ class Influence:
     choice: Array
     move: Array
     counts: Array
+    visits: Array
     inverse: Array
     unseen: Array
 
@@ -78,7 +80,7 @@ class Influence:
     @property
     def outer(self) -> Array:
         """(k, k) the inverse of the outer product of the choices' scores, as in Rust (1987)."""
-        scores = np.einsum("sa,sak,sal->kl", self.counts.sum(axis=2).T, self.choice, self.choice)
+        scores = np.einsum("sa,sak,sal->kl", self.visits, self.choice, self.choice)
         return np.asarray(self.inverse @ np.linalg.inv(scores) @ self.inverse)
 
     def clustered(self, data: Transitions, states: Array, weights: Array | float = 1.0) -> Array:
@@ -92,7 +94,7 @@ class Influence:
         s, t = (grid_positions(states, x) for x in (data.states, data.next_states))
         t = np.where(data.done, len(states), t)
         scores = np.reshape(weights, (-1, 1)) * self.choice[s, data.actions]
-        each = scores + self.move[data.actions, s, t]
+        each = scores + data.followed[:, None] * self.move[data.actions, s, t]
         names, label = np.unique(data.trajectory, return_inverse=True)
         if len(names) < 2:
             raise InputError("trajectory", len(names), "clustered errors need two trajectories")
@@ -153,7 +155,7 @@ def influence(
     for factor in factors:
         move += factor.influence(counts, transition, v, psi)
         unseen += factor.unseen(counts, transition, v, psi)
-    return Influence(score @ inverse, move, counts, choices, unseen)
+    return Influence(score @ inverse, move, counts, visits, choices, unseen)
 
 
 def check_table(states: int, actions: int, parameters: int) -> None:
@@ -187,7 +189,7 @@ def covariance(model: Model, q: Array, data: Transitions, kind: str, name: str) 
         name: of the method; ml_irl discounts the choices.
     """
     counts = cell_counts(model.counts, model.position, len(model.states))
-    visits, squares, weights = None, None, np.ones(len(data))
+    visits, squares, weights = model.visits[0], None, np.ones(len(data))
     if name == "ml_irl":
         if kind == "outer":
             raise InputError("kind", kind, "ml_irl weights its choices: choose model or cluster")
@@ -204,11 +206,11 @@ def covariance(model: Model, q: Array, data: Transitions, kind: str, name: str) 
 
 
 def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
-    """(A, S, S + 1) observations of the first data set on a grid, the last of ends of paths."""
+    """(A, S, S + 1) transitions of the first data set on a grid, the last of ends of paths."""
     moves = counts.moves[0]
     table = np.zeros((len(moves), states, states + 1))
     table[:, position[:, None], position] = moves
-    table[:, position, -1] = counts.visits[0].T - moves.sum(axis=2)
+    table[:, position, -1] = counts.followed[0].T - moves.sum(axis=2)
     return table
 
 
@@ -307,10 +309,10 @@ def free_table(
     others = np.delete(np.arange(actions), anchor.action)
     check_table(size, actions, size * len(others))
     p_hat = empirical_transition_probabilities(counts)
-    visits, matrix = None, None
+    visits, matrix = counts.visits[0], None
     if penalty is None:
         (estimate,) = plug_in.fit_counts(counts, anchor, discount)
-        visits = counts.visits[0] + plug_in.PSEUDO_COUNT
+        visits = visits + plug_in.PSEUDO_COUNT
     else:
         (estimate,) = estimator.fit_counts(counts, anchor, discount, Options(penalty=penalty))
         risk = SmoothRisk.of(Problem(counts, p_hat, anchor, discount))
@@ -335,7 +337,7 @@ def supported(counts: Counts, anchor: Anchor, discount: float) -> NDArray[np.boo
     transition = empirical_transition_probabilities(counts).transition[0]
     systems, a = np.eye(len(counts.states)) - discount * transition, anchor.action
     uses = np.abs(systems @ np.linalg.inv(systems[a])) > SHARE * (1 + TIE)  # (A, S, S)
-    is_few = counts.visits[0] < plug_in.FEWEST
+    is_few = counts.followed[0] < plug_in.FEWEST
     found = ~is_few & ~np.any(uses & is_few[:, a], axis=2).T
     found[:, a] = True
     return np.asarray(found)
