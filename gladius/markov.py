@@ -66,11 +66,12 @@ def check_markov(
     """
     histories, names = _histories(data)
     follows = np.flatnonzero(~np.isnan(histories[:, 0]))
-    is_kept = np.isin(follows + 1, follows) | data.done[follows]
+    continues = data.followed & ~data.done
+    is_kept = np.isin(follows + 1, follows) | ~continues[follows]
     rows = follows[is_kept]
     if len(rows) < 2:
         raise InputError("trajectory", len(rows), "give trajectories of three periods or more")
-    after = np.where(data.done[rows], rows, rows + 1)
+    after = np.where(continues[rows], rows + 1, rows)
     augmented = Transitions(
         np.column_stack([data.states[rows], histories[rows]]),
         data.actions[rows],
@@ -79,6 +80,7 @@ def check_markov(
         data.done[rows],
         data.number_of_actions,
         (*data.feature_names, *names),
+        followed=data.followed[rows],
     )
     width, reward = data.states.shape[1], anchor_reward
     if callable(anchor_reward):
@@ -111,7 +113,7 @@ def _histories(data: Transitions) -> tuple[Array, list[str]]:
     """(n, h) the state, the action and the shares of actions before; NaN in a first period."""
     first = np.append(True, data.trajectory[1:] != data.trajectory[:-1])
     breaks = np.append(False, np.any(data.next_states[:-1] != data.states[1:], axis=1))
-    first |= breaks | np.append(False, data.done[:-1])
+    first |= breaks | np.append(False, (data.done | ~data.followed)[:-1])
     start = np.maximum.accumulate(np.where(first, np.arange(len(first)), 0))
     before = np.arange(len(first)) - start
     columns, names = [], []

@@ -15,7 +15,7 @@ from gladius.model.formula import linear_reward
 from gladius.model.increments import PooledIncrements
 from gladius.model.state_anchor import ANSWERS, AnchorAction, read_anchor_action
 from gladius.panel.anchor import AnchorReward, make_anchor
-from gladius.panel.frame import warn_of_codes
+from gladius.panel.frame import complete, warn_of_codes
 from gladius.panel.record import Transitions
 from gladius.results.results import Results
 from gladius.solvers.threads import one_thread
@@ -92,6 +92,9 @@ def fit(
         ]
         if different:
             raise InputError(f"transitions.{name}", different[0], "give all data sets the same")
+    function = register.method(method)
+    if method not in register.CHOICES_ALONE or options.get("function_class") == "mlp":
+        data = [complete(rows, method) for rows in data]
     action, exchange = read_anchor_action(data, anchor_action)
     own = data
     if exchange is not None:
@@ -102,7 +105,6 @@ def fit(
             hint = "an anchor that depends on the state is for the class smooth"
             raise InputError("function_class", options["function_class"], hint)
         own = [exchange.data(rows) for rows in data]
-    function = register.method(method)
     check_options(function, options)
     is_needed = "anchor" in register.needs(method)
     anchor = make_anchor(own, action, anchor_reward, must_occur=is_needed)

@@ -46,6 +46,9 @@ ROW_CLASSES = {
     "mlp": "gladius.erm.observations.network",
 }
 
+# methods in which a choice counts whose next state was not observed; the others leave it out
+CHOICES_ALONE = ("profiled_erm", "plug_in", "nfxp", "ccp", "mpec", "ml_irl", "bc")
+
 KNOWLEDGE = {
     "next": "the observed next states",
     "transitions": "transition probabilities, given or estimated",

@@ -150,14 +150,14 @@ def read_off(
     """(Q, r) in a normalisation, r = Q - beta mean V(s') over the observed s' of (s, a), 0 at ends.
 
     Pairs never observed take the mean of the nearest state where the action was. An action that
-    occurs nowhere has reward NaN, for its next states are unknown.
+    occurs nowhere, or before no observed state, has reward NaN: its next states are unknown.
     """
     q = partial(normalised, network, normalisation)
     grid, (state, next_state) = index_rows([data.states, data.next_states])
     value = np.where(data.done, 0.0, logsumexp(q(grid), axis=1)[next_state])
     next_values = [NearestState(grid, np.full(len(grid), np.nan))] * data.number_of_actions
-    for a in np.unique(data.actions):
-        rows = data.actions == a
+    for a in np.unique(data.actions[data.followed]):
+        rows = (data.actions == a) & data.followed
         taken, index = np.unique(state[rows], return_inverse=True)
         mean = np.bincount(index, value[rows]) / np.bincount(index)
         next_values[a] = NearestState(grid[taken], mean)

@@ -92,7 +92,8 @@ def _in_order(data: Transitions) -> tuple[Integers, Integers]:
     order = np.argsort(label, kind="stable")
     label, done = label[order], data.done[order]
     is_joined = (label[1:] == label[:-1]) & ~done[:-1]
-    is_torn = is_joined & np.any(data.next_states[order[:-1]] != data.states[order[1:]], axis=1)
+    is_other = np.any(data.next_states[order[:-1]] != data.states[order[1:]], axis=1)
+    is_torn = is_joined & (is_other | ~data.followed[order[:-1]])
     if np.any(is_torn):
         row = int(order[:-1][is_torn][0])
         hint = (

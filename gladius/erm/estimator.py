@@ -38,7 +38,7 @@ from gladius.model.estimate import Estimate, Fit, counts_estimates
 from gladius.model.frequencies import bellman_q, check_support, empirical_transition_probabilities
 from gladius.model.risk import grouped_risk
 from gladius.panel.anchor import Anchor, check_anchor_support
-from gladius.panel.record import Counts, Transitions, group
+from gladius.panel.record import Counts, Transitions, group, never_followed
 from gladius.register import ROW_CLASSES
 from gladius.validate import Array, InputError, check_choice, check_options, check_positive
 
@@ -109,6 +109,9 @@ def _fit_observations(
     check_options(module.Options, options)
     class_options = module.Options(**options)
     for r, one in enumerate(data):
+        never = np.setdiff1d(one.actions, one.actions[one.followed])
+        if len(never):
+            raise never_followed(never[0])
         never = np.setdiff1d(np.arange(one.number_of_actions), one.actions)
         if len(never):
             hint = f"action {never[0]} never occurs in data set {r}, which says nothing of it"

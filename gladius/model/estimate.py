@@ -181,7 +181,7 @@ def row_losses(
 
     The Bellman error is that of the mean of V(s') over the anchor rows of a state.
     """
-    anchored = data.actions == anchor.action
+    anchored = (data.actions == anchor.action) & data.followed
     continues = anchored & ~data.done
     states, (state, successor) = index_rows([data.states, data.next_states[continues]])
     values = q(states)

@@ -126,13 +126,19 @@ def check_support(counts: Counts) -> None:
 def empirical_transition_probabilities(counts: Counts) -> TransitionProbabilities:
     """Transition frequencies n(s, a, s') / n(s, a), borrowed where n(s, a) = 0.
 
+    Only observations whose next state or end was observed count in n.
+
     No transition of a replication leads to a state that only other replications have, so that
     each gets the numbers it would get alone. The displacement is preferred in a tie, for example
     where all transitions of an action start in one state. An action never taken in a replication
     has probabilities of zero there.
+
+    Raises:
+        InputError: an action was taken, and no next state of it observed.
     """
+    counts.check_followed()
     grid = counts.states
-    taken = np.swapaxes(counts.visits, 1, 2)
+    taken = np.swapaxes(counts.followed, 1, 2)
     transition = counts.moves / np.where(taken > 0, taken, 1.0)[..., None]
     start, end = np.nonzero(counts.moves.any(axis=(0, 1)))
     shifts, shift_of = _displacements(grid, start, end)

@@ -74,7 +74,7 @@ class Factor:
 
 def frequency_factors(counts: Counts, p_hat: TransitionProbabilities) -> tuple[Factor, ...]:
     """Those of the frequencies of the first data set, with rows borrowed where n(s, a) = 0."""
-    visited = counts.visits[0].T > 0
+    visited = counts.followed[0].T > 0
     actions, states = visited.shape
     row = np.arange(actions * states).reshape(visited.shape)
     own = np.where(visited, row, -1)
@@ -143,11 +143,11 @@ class PooledIncrements:
         if len(grid) > len(self.grid):
             off = grid[np.setdiff1d(position, index)[0]]
             raise InputError("transition.grid", off.tolist(), "add this observed state")
-        visits = np.zeros((len(counts.visits), len(grid), counts.visits.shape[2]))
+        tables = np.zeros((2, len(counts.visits), len(grid), counts.visits.shape[2]))
         moves = np.zeros((*counts.moves.shape[:2], len(grid), len(grid)))
-        visits[:, position] = counts.visits
+        tables[:, :, position] = counts.visits, counts.followed
         moves[:, :, position[:, None], position] = counts.moves
-        return Counts(grid, visits, moves)
+        return Counts(grid, tables[0], moves, tables[1])
 
     def starts(self, states: Array, actions: int) -> Array:
         """(A, n, d) states from which the increments of each action start."""
@@ -174,7 +174,7 @@ class PooledIncrements:
             data: one data set.
             ranges: number of ranges of a feature, at most.
         """
-        number, live = check_whole("ranges", ranges, 2), ~data.done
+        number, live = check_whole("ranges", ranges, 2), data.followed & ~data.done
         if not live.any() or not set(self.own) < set(range(data.states.shape[1])):
             raise InputError("transition.own", self.own, "some feature must move by increments")
         states, actions = data.states[live], data.actions[live]
@@ -203,7 +203,10 @@ class PooledIncrements:
         if not set(self.own) < set(range(width)):
             hint = f"name some of the features 0 to {width - 1}, and not all of them"
             raise InputError("transition.own", self.own, hint)
-        if self.own and np.any(counts.visits.sum(axis=(1, 2)) != counts.moves.sum(axis=(1, 2, 3))):
+        if not self.common:
+            counts.check_followed()
+        ends = counts.followed.sum(axis=(1, 2)) - counts.moves.sum(axis=(1, 2, 3))
+        if self.own and np.any(ends != 0):
             raise InputError("transition.own", self.own, "leave it out where paths are `done`")
         actions, everyone = range(counts.visits.shape[2]), range(len(counts.visits))
         found = [self._increments(counts, r) for r in everyone]
@@ -213,7 +216,7 @@ class PooledIncrements:
         return TransitionProbabilities(grid, transition, pooled)
 
     def _increments(self, counts: Counts, replication: int) -> Increments:
-        moves, visits = counts.moves[replication], counts.visits[replication].T
+        moves, followed = counts.moves[replication], counts.followed[replication].T
         grid, own = counts.states, list(self.own)
         moving = [column for column in range(grid.shape[1]) if column not in own]
         a, s, t = np.nonzero(moves)
@@ -221,7 +224,7 @@ class PooledIncrements:
         points, (label,) = index_rows([np.round((grid[t] - starts[a, s])[:, moving], DECIMALS)])
         number = np.zeros((len(moves), len(points)))
         np.add.at(number, (a, label), moves[a, s, t])
-        total = visits.sum(axis=1)
+        total = followed.sum(axis=1)
         if self.common:
             number, total = np.broadcast_to(number.sum(axis=0), number.shape), total.sum()
         values, (of_state,) = index_rows([grid[:, own]])

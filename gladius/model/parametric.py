@@ -237,14 +237,14 @@ def _as_p_hat(given: object, features: int, actions: int) -> TransitionProbabili
 def _check_against_data(transition: Array, counts: Counts, position: Integers) -> None:
     """Raise where the data hold a move, or an end of a path, that P excludes."""
     field = "transition.probabilities"
-    moves, visits = counts.moves.sum(axis=0), counts.visits.sum(axis=0).T
+    moves, followed = counts.moves.sum(axis=0), counts.followed.sum(axis=0).T
     excluded = np.argwhere((moves > 0) & (transition[:, position][:, :, position] == 0))
     if len(excluded):
         a, i, j = excluded[0]
         move = f"from {counts.states[i].tolist()} to {counts.states[j].tolist()}"
         hint = f"the data hold this move, {move}: give it a probability, in the order of the grid"
         raise InputError(f"{field}[{a}, {position[i]}, {position[j]}]", 0.0, hint)
-    survival, ends = transition.sum(axis=2)[:, position], visits - moves.sum(axis=2)
+    survival, ends = transition.sum(axis=2)[:, position], followed - moves.sum(axis=2)
     endless = np.argwhere((ends > 0) & (survival >= 1 - ROW_SUM_TOLERANCE))
     if len(endless):
         a, i = endless[0]

@@ -3,7 +3,8 @@
 In the grouped form Q is a table (..., S, A) on the states of `Counts`, and sums run over counts,
 which is exact. In the sampled form Q is given at the observations, (n, A) at s and (n, A) at s'.
 Every term is a mean over all N observations, as printed; those of other actions than the anchor
-contribute zero to the Bellman terms. Where an observation is done, V(s') = 0.
+contribute zero to the Bellman terms, as do those whose s' was not observed. Where an observation is
+done, V(s') = 0.
 """
 
 from dataclasses import dataclass
@@ -49,9 +50,9 @@ def conditional_mean(v: Inexact[Array, "*any S"], counts: Counts) -> Inexact[Arr
 
     Pairs never visited get zero, which no term reads.
     """
-    visits = np.swapaxes(counts.visits, 1, 2)
+    followed = np.swapaxes(counts.followed, 1, 2)
     total = np.einsum("rast,rt->ras", counts.moves, v)
-    return np.swapaxes(total / np.where(visits > 0, visits, 1.0), 1, 2)
+    return np.swapaxes(total / np.where(followed > 0, followed, 1.0), 1, 2)
 
 
 @shaped
@@ -70,7 +71,7 @@ def grouped_risk(
     mean = (conditional_mean(v, counts) if zeta is None else zeta)[..., anchor_action]
     size = counts.size
     moves = counts.moves[:, anchor_action]
-    ended = counts.visits[:, :, anchor_action] - moves.sum(axis=2)
+    ended = counts.followed[:, :, anchor_action] - moves.sum(axis=2)
     nll = np.sum(counts.visits * (v[..., None] - q), axis=(1, 2)) / size
     gap = anchor_reward - q[..., anchor_action]
     delta = gap[:, :, None] + discount * v[:, None, :]

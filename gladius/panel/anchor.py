@@ -175,13 +175,13 @@ def nearest(states: Array, new: Array) -> Integers:
 
 
 def check_anchor_support(counts: Counts, action: int) -> None:
-    """Raise where the anchor was never taken in the states of most observations.
+    """Raise where no transition of the anchor was observed in the states of most observations.
 
     The anchor's Bellman equation fixes the level of Q. Where the anchor was never taken, its
     transition probabilities are pooled from other states. Past half of the observations the level
     would rest on that assumption and not on data.
     """
-    never = counts.visits[:, :, action] == 0
+    never = counts.followed[:, :, action] == 0
     share = (counts.seen * never).sum(axis=1) / counts.size
     if np.any(share > LARGEST_BORROWED_SHARE):
         worst = int(np.argmax(share))

@@ -44,6 +44,12 @@ def read_columns(
 ) -> tuple[Any, ...]:
     """The fields of `Transitions`, in order; see `Transitions.from_frame`."""
     check_columns(frame, state, next_state, [action, id, *filter(None, (time, done)), *carry])
+    is_followed = np.ones(len(frame), dtype=bool)
+    if next_state is not None:
+        is_followed = ~frame[list(next_state)].isna().all(axis=1).to_numpy()
+    if not is_followed.all():
+        pairs = zip(state, next_state or (), strict=True)
+        frame = frame.assign(**{n: frame[n].where(is_followed, frame[s]) for s, n in pairs})
     carried = {name: check_finite(name, frame[name].to_numpy()) for name in carry}
     same = [*zip(state, next_state or state, strict=True), (action,)]
     categories = find_categories(frame, same, categorical)
@@ -66,7 +72,8 @@ def read_columns(
     actions = check_actions(taken, len(frame), size, action)
     order = np.arange(len(frame))
     if time is not None or next_state is None:
-        order, is_followed = _order(frame, labels, id, time, next_state is None)
+        order, is_joined = _order(frame, labels, id, time, next_state is None)
+        is_followed = is_joined if next_state is None else is_followed[order]
         states, next_states, actions = states[order], next_states[order], actions[order]
         labels, ended = labels[order], ended[order]
         if time is not None and done is not None:
@@ -75,23 +82,12 @@ def read_columns(
     warn_of_ends(actions, labels, ended, action)
     carried = {name: column[order] for name, column in carried.items()}
     is_moved = bool(np.any(np.diff(order) < 0))
-    if next_state is not None:
-        return states, actions, next_states, labels, ended, *further, carried, is_moved
-    is_gap = ~is_followed & np.append(labels[1:] == labels[:-1], False)
-    warn_of_gaps(states, actions, is_gap, action)
-    next_states = np.where(is_followed[:, None], np.roll(states, -1, axis=0), states)
-    is_transition = is_followed | ended
-    if not np.any(is_transition):
+    if next_state is None:
+        next_states = np.where(is_followed[:, None], np.roll(states, -1, axis=0), states)
+    if not np.any(is_followed | ended):
         hint = "each trajectory has a single row, hence no transition: name next_state"
         raise InputError(id, f"{len(frame)} trajectories", hint)
-    single = np.setdiff1d(labels, labels[is_transition])
-    if len(single):
-        message = f"{len(single)} trajectories of a single row hold no transition: left out"
-        warnings.warn(message, stacklevel=4)
-    rows = np.flatnonzero(is_transition)
-    read = states[rows], actions[rows], next_states[rows], labels[rows], ended[rows]
-    carried = {name: column[rows] for name, column in carried.items()}
-    return *read, *further, carried, is_moved
+    return states, actions, next_states, labels, ended, *further, carried, is_moved, is_followed
 
 
 def check_columns(
@@ -142,7 +138,7 @@ def _order(
     if warns and len(gaps):
         examples = ", ".join(map(str, pd.unique(labels[gaps])[:5]))
         message = f"{time}: {len(gaps)} gaps, among them in {id} {examples}; "
-        message += "no row is joined across one, the row before it is left out"
+        message += "no row is joined across one, the row before it counts as a choice alone"
         message += f" (a period is {period:g}: where it is not, number the periods 0, 1, 2, ...)"
         warnings.warn(message, stacklevel=4)
     return order, np.append(is_followed, False)
@@ -202,13 +198,14 @@ def warn_of_ends(
                 )
 
 
-def warn_of_gaps(states: Array, actions: Integers, is_gap: NDArray[np.bool_], name: str) -> None:
-    """Warn where gaps follow an action: the rows before a gap are left out with their choices.
+def complete(data: Transitions, method: str) -> Transitions:
+    """The rows whose next state was observed; warn where those left out follow an action.
 
     The log-odds of the choices that remain are wrong by the log of the ratio of the shares that
     remain. Mantel and Haenszel's test compares gaps after the action with those after others, in
     ranges of each feature, for gaps that depend on the state alone do no harm.
     """
+    states, actions, is_gap = data.states, data.actions, ~data.followed
     edges = np.quantile(states, np.arange(1, STRATA) / STRATA, axis=0)
     for a in np.unique(actions) if is_gap.any() else ():
         is_its, scores = actions == a, []
@@ -223,10 +220,11 @@ def warn_of_gaps(states: Array, actions: Integers, is_gap: NDArray[np.bool_], na
         share = (is_its & is_gap).sum() / is_its.sum(), np.mean(is_gap)
         is_large = share[0] - share[1] > GAP_SHARE
         if is_large and norm.sf(min(scores)) < CHANCE:
-            message = f"{name}: gaps follow {share[0]:.0%} of the rows with {a}, and {share[1]:.0%}"
-            message += f" of all. The choices before gaps are left out: {a} seems rarer than it is,"
-            message += " and its reward is wrong. Fill in these periods, or name next_state"
+            message = f"{method}: no next state follows {share[0]:.0%} of the rows with action {a},"
+            message += f" and {share[1]:.0%} of all. It leaves these choices out: {a} seems rarer"
+            message += " than it is, and its reward is wrong. Use another method, such as nfxp"
             warnings.warn(message, stacklevel=4)
+    return data if data.followed.all() else data.take(data.followed)
 
 
 def warn_of_codes(states: Array, names: Sequence[str], categories: Categories) -> None:
@@ -339,7 +337,8 @@ def to_frame(data: Transitions) -> pd.DataFrame:
     columns: dict[Hashable, ArrayLike] = {"id": data.trajectory, "period": _periods(data)}
     columns |= {name: data.states[:, i] for i, name in enumerate(data.feature_names)}
     columns["action"] = data.actions
-    columns |= {f"next_{n}": data.next_states[:, i] for i, n in enumerate(data.feature_names)}
+    following = np.where(data.followed[:, None], data.next_states, np.nan)
+    columns |= {f"next_{n}": following[:, i] for i, n in enumerate(data.feature_names)}
     columns["done"] = data.done
     return pd.DataFrame(columns)
 
@@ -349,8 +348,9 @@ def _periods(data: Transitions) -> Integers:
     label = np.unique(data.trajectory, return_inverse=True)[1]
     order = np.argsort(label, kind="stable")
     states, after, label = data.states[order], data.next_states[order], label[order]
+    lost = ~data.followed[order]
     is_first = np.append(True, label[1:] != label[:-1])
-    is_gap = np.append(False, np.any(after[:-1] != states[1:], axis=1))
+    is_gap = np.append(False, lost[:-1] | np.any(after[:-1] != states[1:], axis=1))
     clock = np.cumsum(1 + is_gap)
     periods = np.empty(len(clock), dtype=np.int64)
     periods[order] = clock - np.maximum.accumulate(np.where(is_first, clock, 0))

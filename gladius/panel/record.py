@@ -76,6 +76,8 @@ class Transitions:
         action_names: of the actions, where they have any.
         carried: further columns of the table, (n,) each, that `fit` can be given by name.
         is_moved: whether the rows of the table that was read are in another order here.
+        followed: (n,) whether s', or the path's end, was observed; by default everywhere. Elsewhere
+            s' is s, which no method reads: the row counts as a choice, and not as a transition.
     """
 
     states: Array
@@ -89,6 +91,7 @@ class Transitions:
     action_names: tuple[str, ...] = ()
     carried: Mapping[str, Array] = field(default_factory=dict)
     is_moved: bool = False
+    followed: NDArray[np.bool_] = None  # type: ignore[assignment]  # filled in __post_init__
 
     def __post_init__(self) -> None:
         states = check_features("states", self.states)
@@ -106,12 +109,16 @@ class Transitions:
         if len(self.action_names) not in (0, number):
             raise InputError("action_names", self.action_names, f"give {number} names, or none")
         zeros = np.zeros(n, dtype=np.int64)
+        done = check_ended(zeros if self.done is None else self.done, n)
+        given = zeros + 1 if self.followed is None else self.followed
+        followed = check_ended(given, n, "followed") | done
         vars(self).update(  # the instance itself is frozen
             states=states,
             actions=actions,
-            next_states=next_states,
+            next_states=np.where(followed[:, None], next_states, states),
             trajectory=check_labels(zeros if self.trajectory is None else self.trajectory, n),
-            done=check_ended(zeros if self.done is None else self.done, n),
+            done=done,
+            followed=followed,
             number_of_actions=size if self.number_of_actions is None else self.number_of_actions,
             feature_names=names,
         )
@@ -139,7 +146,7 @@ class Transitions:
 
     def take(self, rows: NDArray[np.generic]) -> Transitions:
         """The rows of a mask or index array, as a data set of its own."""
-        columns = ("states", "actions", "next_states", "trajectory", "done")
+        columns = ("states", "actions", "next_states", "trajectory", "done", "followed")
         carried = {name: column[rows] for name, column in self.carried.items()}
         return replace(self, carried=carried, **{n: getattr(self, n)[rows] for n in columns})
 
@@ -195,8 +202,9 @@ class Transitions:
             id: name of the column that tells the trajectories (people, buses) apart.
             time: name of the column that numbers the periods: rows are sorted by it, and none is
                 followed by a row more than one period later (the smallest step that occurs).
-            next_state: names of the columns of s'; without them s' is the next row of the same
-                trajectory, and a trajectory's last row only serves as s' (unless it is `done`).
+            next_state: names of the columns of s', all missing where s' was not observed; without
+                them s' is the next row of the same trajectory. Where none follows, as at a gap or
+                at the end of the panel, the row counts as a choice alone (unless it is `done`).
             done: name of a column that says whether the path ended after this row. Where merely
                 the observation ended, as at the end of a panel, it did not: leave it false there.
             number_of_actions: size of the action set, if larger than what occurs.
@@ -309,17 +317,29 @@ class Counts:
     Attributes:
         states: (S, d) distinct features among s and s', in lexicographic order.
         visits: (R, S, A) n(s, a).
-        moves: (R, A, S, S) n(s, a, s') of the rows that are not done.
+        moves: (R, A, S, S) n(s, a, s') of the rows that are not done and whose s' was observed.
+        followed: (R, S, A) observations whose next state or end was observed; by default all.
     """
 
     states: Array
     visits: Array
     moves: Array
+    followed: Array = None  # type: ignore[assignment]  # filled in __post_init__
+
+    def __post_init__(self) -> None:
+        followed: Array | None = self.followed
+        vars(self)["followed"] = self.visits if followed is None else followed
+
+    def check_followed(self) -> None:
+        """Raise where no next state of an action was observed: its continuation is unknown."""
+        unknown = np.any(self.visits, axis=1) & ~np.any(self.followed, axis=1)
+        if np.any(unknown):
+            raise never_followed(int(np.argwhere(unknown)[0, 1]))
 
     def of(self, replication: int) -> Counts:
         """Those of one replication, on the same grid."""
         one = slice(replication, replication + 1)
-        return Counts(self.states, self.visits[one], self.moves[one])
+        return Counts(self.states, self.visits[one], self.moves[one], self.followed[one])
 
     @property
     def size(self) -> Array:
@@ -362,10 +382,17 @@ def group(data: Transitions | Sequence[Transitions]) -> Counts:
         hint += "without a table: gladius with function_class='sparse', avi or pqr"
         raise InputError("states", f"{len(states)} distinct states", hint)
     visits = np.empty((len(sets), actions, len(states)))
-    moves = np.empty((*visits.shape, len(states)))
+    moves, followed = np.empty((*visits.shape, len(states))), np.empty_like(visits)
     for r, (one, s, after) in enumerate(zip(sets, index[::2], index[1::2], strict=True)):
         pair = one.actions * len(states) + s
-        visits[r] = np.bincount(pair, minlength=visits[r].size).reshape(visits[r].shape)
-        triple = (pair * len(states) + after)[~one.done]
+        for table, of in ((visits, pair), (followed, pair[one.followed])):
+            table[r] = np.bincount(of, minlength=table[r].size).reshape(table[r].shape)
+        triple = (pair * len(states) + after)[one.followed & ~one.done]
         moves[r] = np.bincount(triple, minlength=moves[r].size).reshape(moves[r].shape)
-    return Counts(states, np.swapaxes(visits, 1, 2), moves)
+    return Counts(states, np.swapaxes(visits, 1, 2), moves, np.swapaxes(followed, 1, 2))
+
+
+def never_followed(action: int) -> InputError:
+    """The error of an action none of whose next states was observed."""
+    hint = f"no row with action {action} has an observed next state: if the action ends the path,"
+    return InputError("done", f"action {action}", f"{hint} mark its rows in done")

@@ -131,8 +131,8 @@ class Learned:
 
 
 def _nearest(logged: Counts, states: Array) -> Integers:
-    """(n,) index of the nearest state with observations."""
-    observed = np.flatnonzero(logged.seen[0])
+    """(n,) index of the nearest state with observed transitions."""
+    observed = np.flatnonzero(logged.followed[0].any(axis=1))
     return np.asarray(observed[nearest(logged.states[observed], states)])
 
 
@@ -157,15 +157,15 @@ def learn(data: Sequence[Counts], rewards: Sequence[Array], discount: float) -> 
 
 
 def _sweep(logged: Counts, rewards: Array, beta: float) -> Learned:
-    visits = logged.visits[0]
-    if np.shape(rewards) != visits.shape:
-        raise InputError("rewards", np.shape(rewards), f"give shape {visits.shape}")
-    is_taken = visits > 0
+    followed = logged.followed[0]
+    if np.shape(rewards) != followed.shape:
+        raise InputError("rewards", np.shape(rewards), f"give shape {followed.shape}")
+    is_taken = followed > 0
     mean = check_finite("rewards", np.where(is_taken, rewards, 0.0))
     source = _nearest(logged, logged.states)
     q, gap, scale = np.where(is_taken, 0.0, -np.inf)[source], np.inf, 1.0
     for _ in range(SWEEPS):
-        following = (logged.moves[0] @ value(q)).T / np.where(is_taken, visits, 1.0)
+        following = (logged.moves[0] @ value(q)).T / np.where(is_taken, followed, 1.0)
         new = np.where(is_taken, mean + beta * following, -np.inf)
         gap = float(np.max(np.abs(new[is_taken] - q[is_taken]))) * beta / (1 - beta)
         scale = max(1.0, float(np.max(np.abs(new[is_taken]))))

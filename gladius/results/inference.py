@@ -56,7 +56,8 @@ class Influence:
     Attributes:
         choice: (S, A, k) by its choice.
         move: (A, S, S + 1, k) by its transition; the last entry is the end of a path.
-        counts: (A, S, S + 1) observations of each cell.
+        counts: (A, S, S + 1) observations of each cell, of those whose next state was observed.
+        visits: (S, A) choices.
         inverse: (k, k) the covariance if P is known: I^-1, or what takes its place.
         unseen: (k, k) variance of transitions that were seen once, and so show none.
     """
@@ -64,6 +65,7 @@ class Influence:
     choice: Array
     move: Array
     counts: Array
+    visits: Array
     inverse: Array
     unseen: Array
 
@@ -76,7 +78,7 @@ class Influence:
     @property
     def outer(self) -> Array:
         """(k, k) the inverse of the outer product of the choices' scores, as in Rust (1987)."""
-        scores = np.einsum("sa,sak,sal->kl", self.counts.sum(axis=2).T, self.choice, self.choice)
+        scores = np.einsum("sa,sak,sal->kl", self.visits, self.choice, self.choice)
         return np.asarray(self.inverse @ np.linalg.inv(scores) @ self.inverse)
 
     def clustered(self, data: Transitions, states: Array, weights: Array | float = 1.0) -> Array:
@@ -90,7 +92,7 @@ class Influence:
         s, t = (grid_positions(states, x) for x in (data.states, data.next_states))
         t = np.where(data.done, len(states), t)
         scores = np.reshape(weights, (-1, 1)) * self.choice[s, data.actions]
-        each = scores + self.move[data.actions, s, t]
+        each = scores + data.followed[:, None] * self.move[data.actions, s, t]
         names, label = np.unique(data.trajectory, return_inverse=True)
         if len(names) < 2:
             raise InputError("trajectory", len(names), "clustered errors need two trajectories")
@@ -151,7 +153,7 @@ def influence(
     for factor in factors:
         move += factor.influence(counts, transition, v, psi)
         unseen += factor.unseen(counts, transition, v, psi)
-    return Influence(score @ inverse, move, counts, choices, unseen)
+    return Influence(score @ inverse, move, counts, visits, choices, unseen)
 
 
 def check_table(states: int, actions: int, parameters: int) -> None:
@@ -213,7 +215,7 @@ class FormErrors(Errors):
             raise InputError("kind", kind, "the method weights its choices: use model or cluster")
         counts = cell_counts(model.counts, model.position, len(model.states))
         given = model.transition[0], model.design, self.q(model.states), model.discount
-        visits, squares, of_rows = weights or (None, None, 1.0)
+        visits, squares, of_rows = weights or (model.visits[0], None, 1.0)
         table = influence(counts, *given, model.factors, visits=visits, squares=squares)
         if kind == "cluster":
             return table.clustered(data, model.states, of_rows)
@@ -221,11 +223,11 @@ class FormErrors(Errors):
 
 
 def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
-    """(A, S, S + 1) observations of the first data set on a grid, the last of ends of paths."""
+    """(A, S, S + 1) transitions of the first data set on a grid, the last of ends of paths."""
     moves = counts.moves[0]
     table = np.zeros((len(moves), states, states + 1))
     table[:, position[:, None], position] = moves
-    table[:, position, -1] = counts.visits[0].T - moves.sum(axis=2)
+    table[:, position, -1] = counts.followed[0].T - moves.sum(axis=2)
     return table
 
 
@@ -271,7 +273,7 @@ class FreeErrors(Errors):
     def supported(self) -> NDArray[np.bool_]:
         """(S, A) whether r(s, a) rests on `fewest` observations of all that it uses."""
         a = self.basis.anchor.action
-        is_few = self.basis.counts.visits[0] < self.basis.fewest
+        is_few = self.basis.counts.followed[0] < self.basis.fewest
         found = ~is_few
         if self.basis.fewest:
             systems = np.eye(len(is_few)) - self.basis.discount * self.basis.p_hat.transition[0]

@@ -295,12 +295,15 @@ def test_clustered_errors_are_the_sample_covariance_of_the_sums(
     choice: Array, move: Array, rows: Any, weights: Array
 ) -> None:
     """The sum of G independent sums varies G times as one of them; its mean is not known."""
-    s, a, t, path = (rows % [3, 2, 4, 4]).T
+    s, a, t, path = (rows % [3, 2, 5, 4]).T
     names = np.unique(path)
     assume(len(names) > 1)
-    table = Influence(choice, move, np.zeros((2, 3, 4)), np.eye(2), 0.5 * np.eye(2))
-    data = Transitions(line(3)[s], a, line(3)[t % 3], path, done=t == 3, number_of_actions=2)
-    each = weights[:, None] * choice[s, a] + move[a, s, t]
+    counts = np.zeros((2, 3, 4))
+    table = Influence(choice, move, counts, counts.sum(axis=2).T, np.eye(2), 0.5 * np.eye(2))
+    seen = t != 4  # elsewhere the next state was not observed, and the choice counts alone
+    path_of = path, t == 3, 2
+    data = Transitions(line(3)[s], a, line(3)[t % 3], *path_of, followed=seen)
+    each = weights[:, None] * choice[s, a] + seen[:, None] * move[a, s, t % 4]
     sums = np.array([each[path == name].sum(axis=0) for name in names])
     expected = len(names) * np.cov(sums, rowvar=False) + table.unseen
     # squares of sums of up to 12 terms below 6: rounding is 1e-11

@@ -584,9 +584,11 @@ def test_grouped_sums_give_the_score_test_of_the_observations(
     rng = np.random.default_rng(7)
     states = rng.integers(-2, 3, (600, 2)).astype(float) if repeats else rng.normal(size=(600, 2))
     actions = rng.integers(0, 3, 600)
-    values = states[:, 0] + 0.1 * states[:, 1] + rng.normal(size=600)
+    followed = rng.random(600) < 0.7  # elsewhere V(s') was not observed
+    values = followed * (states[:, 0] + 0.1 * states[:, 1] + rng.normal(size=600))
     inputs, tensor = Inputs.of(states), torch.tensor(actions)
-    outcome = Choice(tensor, (0, 2, 1)) if of_choice else NextValue(torch.tensor(values), tensor, 3)
+    following = torch.tensor(values), tensor, torch.tensor(followed).double()
+    outcome = Choice(tensor, (0, 2, 1)) if of_choice else NextValue(*following, 3)
     residuals = Residuals.of(outcome, group_rows(inputs, [0]))
     finer = group_rows(inputs, [1], residuals.groups)
     found, _ = score_test(residuals, finer, finer.z[:, 1:] ** torch.tensor([1.0, 2.0]))
@@ -599,7 +601,10 @@ def test_grouped_sums_give_the_score_test_of_the_observations(
         )
         expected = information
     else:
-        taken = actions[:, None] == np.arange(3)
+        taken = (actions[:, None] == np.arange(3)) & followed[:, None]
+        assert not np.any(errors[~followed])
+        for a, y in enumerate(taken.T):  # least squares in the observations that were followed
+            assert np.abs(x[y].T @ errors[y, a]).max() < 1e-6
         variance = (errors**2).sum(axis=0) / taken.sum(axis=0)
         information, expected = (
             np.einsum("na,ac->nac", w, np.eye(3)) for w in (taken, taken * variance)
@@ -642,7 +647,11 @@ def test_inputs_enter_by_benjamini_and_hochberg_or_by_bonferroni(
         screen, "short_list", lambda scores, given: [k for k in range(5) if k not in given]
     )
     actions = torch.arange(40) % 2
-    outcome = Choice(actions, (1, 0)) if of_choice else NextValue(actions.double(), actions, 2)
+    outcome = (
+        Choice(actions, (1, 0))
+        if of_choice
+        else NextValue(actions.double(), actions, torch.ones(len(actions)).double(), 2)
+    )
     states = np.random.default_rng(0).normal(size=(40, 5))
     assert select_inputs(Inputs.of(states), outcome).inputs == selected
 

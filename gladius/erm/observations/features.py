@@ -164,6 +164,7 @@ class Rows:
 
     states: Tensor  # (S, d) distinct among s and s'; inputs that are not in use are zero
     visits: Tensor  # (S, A) n(s, a)
+    followed: Tensor  # (S, A) those of them whose next state or end was observed
     # origin, target: (M,) states of the distinct moves (s, a, s') that do not end the path
     origin: Tensor
     target: Tensor
@@ -173,7 +174,7 @@ class Rows:
     # state_index, next_index: (n,) index of s and s' of each observation among the states
     state_index: Tensor
     next_index: Tensor
-    continues: Tensor  # (n,) whether the path continues after it
+    continues: Tensor  # (n,) whether the path was seen to continue after it
     anchor: int  # a_s
     discount: float  # beta
 
@@ -201,14 +202,20 @@ class Rows:
         states = np.zeros((len(distinct), data.states.shape[1]))
         states[:, used] = distinct
         actions, count = data.number_of_actions, len(states)
-        visits = np.bincount(index * actions + data.actions, minlength=count * actions)
+        pair = index * actions + data.actions
+        visits, followed = (
+            torch.tensor(np.bincount(rows, minlength=count * actions).reshape(-1, actions)).double()
+            for rows in (pair, pair[data.followed])
+        )
+        continues = data.followed & ~data.done
         codes = (index * count + next_index) * actions + data.actions
-        move_index, moves = factorised(codes[~data.done])
+        move_index, moves = factorised(codes[continues])
         times = np.bincount(move_index, minlength=len(moves))
 
         return cls(
             states=torch.tensor(states),
-            visits=torch.tensor(visits.reshape(-1, actions).astype(float)),
+            visits=visits,
+            followed=followed,
             origin=torch.tensor(moves // actions // count),
             target=torch.tensor(moves // actions % count),
             action=torch.tensor(moves % actions),
@@ -216,7 +223,7 @@ class Rows:
             anchor_reward=torch.tensor(reward - by),
             state_index=torch.tensor(index.astype(np.int32)),
             next_index=torch.tensor(next_index.astype(np.int32)),
-            continues=torch.tensor(~data.done),
+            continues=torch.tensor(continues),
             anchor=anchor.action,
             discount=discount,
         )

@@ -123,7 +123,7 @@ class ObservationRisk:
             source = weighted.new_zeros((len(reached), weighted.shape[1]))
             source.index_add_(0, index, weighted)
             times = rows.times[of_action]
-            if self.factor and float(rows.visits[:, a].sum() - times.sum()) < 0.5:
+            if self.factor and float(rows.followed[:, a].sum() - times.sum()) < 0.5:
                 share = weighted.new_zeros(len(reached)).index_add_(0, index, times / times.sum())
                 unit = torch.zeros_like(source[0])
                 unit[0] = 1.0
@@ -168,8 +168,8 @@ class ObservationRisk:
                 kappas.append(np.nan)
                 factors.append(torch.zeros((phi.shape[1], phi.shape[1])).to(phi))
                 continue
-            gram = phi.T @ (rows.visits[:, [a]] * phi)  # with ends of paths, where V is 0
-            total, size = float(times @ next_value**2), float(rows.visits[:, a].sum())
+            gram = phi.T @ (rows.followed[:, [a]] * phi)  # with ends of paths, where V is 0
+            total, size = float(times @ next_value**2), float(rows.followed[:, a].sum())
             if size - times.sum() < 0.5:  # no path ends, and the constant is free
                 next_value = next_value - times @ next_value / size
             target = phi[rows.origin[of_action]].T @ (times * next_value)
@@ -333,7 +333,7 @@ def covariance(fit: RiskMinimum) -> Tensor:
     for a, weights in enumerate(by_zeta.split(point.zeta.shape[1])):
         expected, is_its = block.phi[a] @ point.zeta[a], rows.action == a
         origin, times = rows.origin[is_its], rows.times[is_its]
-        ends = rows.visits[:, a].clone().index_add_(0, origin, -times)
+        ends = rows.followed[:, a].clone().index_add_(0, origin, -times)
         squares = ends * expected**2
         squares.index_add_(0, origin, times * (v[rows.target[is_its]] - expected[origin]) ** 2)
         shift = block.phi[a] @ weights

@@ -113,7 +113,8 @@ class Choice:
         return indicator.double() - fitted
 
     def _counts(self, groups: Groups) -> Tensor:
-        return tally(groups, self.actions, len(self.order))[0][:, list(self.order)]
+        once = torch.ones_like(self.actions).double()
+        return tally(groups, self.actions, len(self.order), once)[0][:, list(self.order)]
 
 
 @dataclass(frozen=True)
@@ -122,11 +123,12 @@ class NextValue:
 
     values: Tensor  # (n,) V(s'), zero where the path ended
     actions: Tensor  # (n,) of the observations
+    followed: Tensor  # (n,) 1 where V(s') or the path's end was observed, else 0
     number_of_actions: int  # A
 
     def fit(self, design: Tensor, groups: Groups) -> Tensor:
         """(g, A) for each action the regression on the groups in which it was taken."""
-        counts, sums = tally(groups, self.actions, self.number_of_actions, self.values)
+        counts, sums = self._tally(groups, self.values)
         fitted = torch.zeros_like(sums)
         for a in range(self.number_of_actions):
             gram = (design * counts[:, [a]]).T @ design
@@ -135,10 +137,8 @@ class NextValue:
 
     def moments(self, groups: Groups, fitted: Tensor) -> Moments:
         """A residual belongs to the column of its action and is zero in the others."""
-        residual = self.values - fitted[groups.group, self.actions]
-        counts, sums, squares = tally(
-            groups, self.actions, self.number_of_actions, residual, residual**2
-        )
+        residual = self.followed * (self.values - fitted[groups.group, self.actions])
+        counts, sums, squares = self._tally(groups, residual, residual**2)
         expected = counts * (squares.sum(dim=0) / counts.sum(dim=0).clamp_min(1))
         return Moments(sums, *map(torch.diag_embed, (squares, counts, expected)))
 
@@ -146,14 +146,17 @@ class NextValue:
         """(n', A) V(s') less its fit, in the column of the action."""
         actions = range(self.number_of_actions)
         indicator = torch.stack([self.actions[rows] == a for a in actions], dim=1)
-        return (self.values[rows, None] - fitted) * indicator
+        return (self.values[rows, None] - fitted) * indicator * self.followed[rows, None]
+
+    def _tally(self, groups: Groups, *weights: Tensor) -> Tensor:
+        return tally(groups, self.actions, self.number_of_actions, self.followed, *weights)
 
 
 def tally(groups: Groups, actions: Tensor, number_of_actions: int, *weights: Tensor) -> Tensor:
-    """(1 + w, g, A) observations of each group and action, and sums of (n,) weights over them."""
+    """(w, g, A) sums of (n,) weights over the observations of each group and action."""
     code, size = groups.group * number_of_actions + actions, len(groups.z) * number_of_actions
-    sums = torch.zeros(1 + len(weights), size, dtype=torch.float64)
-    for total, weight in zip(sums, (torch.ones_like(code).double(), *weights), strict=True):
+    sums = torch.zeros(len(weights), size, dtype=torch.float64)
+    for total, weight in zip(sums, weights, strict=True):
         total.index_add_(0, code, weight)  # unlike `bincount`, the same sum each time on a GPU
     return sums.reshape(len(sums), -1, number_of_actions)
 

@@ -62,7 +62,7 @@ def make_zeta(rows: Rows, inputs: Inputs, columns: Sequence[int]) -> tuple[Featu
     columns = [int(k) for k in columns]
     z = (rows.states[:, columns].numpy(force=True) - inputs.center[columns]) / inputs.scale[columns]
     features = []
-    for visits in rows.visits.T.numpy(force=True):
+    for visits in rows.followed.T.numpy(force=True):
         box = np.empty((2, len(columns)))
         for k, values in enumerate(z.T):
             order = np.argsort(values, kind="stable")

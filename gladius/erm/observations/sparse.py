@@ -245,7 +245,8 @@ def settle(
     rounds: list[tuple[int, ...]] = []
     while len(rounds) < ROUNDS:
         next_value = value[rows.next_index] * rows.continues
-        outcome = NextValue(next_value, torch.tensor(data.actions), data.number_of_actions)
+        observed = torch.tensor(data.actions), torch.tensor(data.followed).double()
+        outcome = NextValue(next_value, *observed, data.number_of_actions)
         transition = select_inputs(inputs, outcome, of_zeta)
         rounds.append(tuple(sorted(set(transition.inputs))))
         if rounds[-1] in rounds[:-1]:
@@ -320,7 +321,7 @@ def estimate(
     q = replace(reward, zeta=risk.zeta, coefficients=coefficients, discount=rows.discount)
     residual = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]
     gap = rows.discount * (risk.block.phi[rows.anchor] @ residual)
-    bellman = float(rows.visits[:, rows.anchor] @ gap**2)  # there the error is that of zeta
+    bellman = float(rows.followed[:, rows.anchor] @ gap**2)  # there the error is that of zeta
     found = Fit(
         q,
         reward,
