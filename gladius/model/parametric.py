@@ -19,7 +19,7 @@ from gladius.model.frequencies import (
     check_support,
     empirical_transition_probabilities,
 )
-from gladius.model.increments import Factor, PooledIncrements, frequency_factors
+from gladius.model.increments import PooledIncrements
 from gladius.model.reward_form import KnownTransitions, LinearReward, RewardFunction
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Integers, Transitions, grid_positions, group
@@ -45,13 +45,6 @@ class Grid:
     def is_known(self) -> bool:
         """Whether the probabilities are known."""
         return isinstance(self.transition_model, KnownTransitions)
-
-    @property
-    def factors(self) -> tuple[Factor, ...]:
-        """The distributions that P-hat of the first data set is made of; none if P is known."""
-        if isinstance(self.transition_model, PooledIncrements):
-            return self.transition_model.factors(self.counts, self.p_hat)
-        return () if self.is_known else frequency_factors(self.counts, self.p_hat)
 
     @property
     def states(self) -> Array:

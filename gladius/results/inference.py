@@ -35,11 +35,11 @@ from scipy.special import logsumexp
 from gladius.baselines import nfxp
 from gladius.erm.observations.sparse import RowFunction
 from gladius.model.estimate import Estimate, StateFunction
-from gladius.model.increments import Factor, frequency_factors
 from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis
 from gladius.panel.record import Counts, Transitions, grid_positions
 from gladius.panel.ties import TIE
+from gladius.results.factors import Factor, factors_of, frequency_factors
 from gladius.solvers.threads import one_thread
 from gladius.validate import Array, InputError, Integers
 
@@ -216,7 +216,7 @@ class FormErrors(Errors):
         counts = cell_counts(model.counts, model.position, len(model.states))
         given = model.transition[0], model.design, self.q(model.states), model.discount
         visits, squares, of_rows = weights or (model.visits[0], None, 1.0)
-        table = influence(counts, *given, model.factors, visits=visits, squares=squares)
+        table = influence(counts, *given, factors_of(model), visits=visits, squares=squares)
         if kind == "cluster":
             return table.clustered(data, model.states, of_rows)
         return table.covariance if kind == "model" else table.outer

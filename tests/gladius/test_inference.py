@@ -39,12 +39,12 @@ from gladius.erm.smooth import LAST_STEP
 from gladius.model import inversion as plug_in
 from gladius.model.estimate import Estimate
 from gladius.model.frequencies import TransitionProbabilities, empirical_transition_probabilities
-from gladius.model.increments import Factor, frequency_factors
 from gladius.model.mdp import TabularMDP, soft_bellman
 from gladius.model.reward_form import linear_in_features
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Counts, group
 from gladius.results import inference
+from gladius.results.factors import Factor, frequency_factors, increment_factors
 from gladius.results.inference import FreeErrors, Influence, influence
 from gladius.validate import Array, InputError
 
@@ -68,7 +68,7 @@ def by_frequencies(counts: Counts) -> tuple[TransitionProbabilities, tuple[Facto
 def by_increments(option: PooledIncrements) -> Estimator:
     def estimate(counts: Counts) -> tuple[TransitionProbabilities, tuple[Factor, ...]]:
         p_hat = option.estimate(counts)
-        return p_hat, option.factors(counts, p_hat)
+        return p_hat, increment_factors(option, counts, p_hat)
 
     return estimate
 
