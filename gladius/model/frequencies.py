@@ -116,7 +116,7 @@ def check_support(counts: Counts) -> None:
     hint = (
         "the states hardly repeat, so that frequencies say little: coarsen the states, give "
         "transition=, with increments pooled over states for one, or use "
-        "fit('gladius', function_class='sparse'), which works on rows"
+        "fit(..., function_class='sparse'), which works on rows"
     )
     if support[worst] > LARGEST_SUPPORT:
         raise InputError("states", value, hint)

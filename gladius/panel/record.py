@@ -379,7 +379,7 @@ def group(data: Transitions | Sequence[Transitions]) -> Counts:
     total = len(sets) * actions * len(states) ** 2
     if total > LARGEST_TABLE:
         hint = f"a table of {total} counts is too large: coarsen the features, or choose a method "
-        hint += "without a table: gladius with function_class='sparse', avi or pqr"
+        hint += "without a table: profiled_erm with function_class='sparse', avi or pqr"
         raise InputError("states", f"{len(states)} distinct states", hint)
     visits = np.empty((len(sets), actions, len(states)))
     moves, followed = np.empty((*visits.shape, len(states))), np.empty_like(visits)

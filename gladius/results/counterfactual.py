@@ -199,3 +199,20 @@ def plan(
     flat = tables.reshape(-1, *tables.shape[-2:])
     new = np.stack([change.new_reward(states, table) for table in flat]).reshape(tables.shape)
     return soft_bellman(new, change.new_transition(old), check_discount(discount))
+
+
+def effect(
+    states: Array,
+    reward: Array,
+    transition: Array,
+    discount: float,
+    new_reward: Callable[[Array, Array], Array] | None,
+    new_transition: Callable[[Array], Array] | None,
+) -> tuple[Array, Array]:
+    """(R, S, A) choice probabilities before and after, for (R, S, A) rewards and (A, S, S) P."""
+    change = Change("change", new_reward, new_transition)
+    shape = len(reward), *transition.shape
+    old, new = (np.broadcast_to(p, shape) for p in (transition, change.new_transition(transition)))
+    before = plan(states, reward, old, discount, Change("none")).q
+    after = plan(states, reward, new, discount, Change("change", new_reward)).q
+    return np.asarray(softmax(before, axis=2)), np.asarray(softmax(after, axis=2))

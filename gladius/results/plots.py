@@ -7,40 +7,22 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from gladius.panel.anchor import nearest
 from gladius.panel.record import index_rows
 from gladius.results.results import Results
-from gladius.validate import Array, InputError
+from gladius.results.summary import action_labels, line_of
+from gladius.validate import InputError
 
 MOST_POINTS = 60  # states of the observed shares; more are pooled by quantiles of the feature
 
 
 def _axes(axes: Axes | None) -> Axes:
-    return Figure(layout="constrained").subplots() if axes is None else axes
+    """The axes; without any, those of a new figure, which a notebook shows."""
+    if axes is not None:
+        return axes
+    import matplotlib.pyplot as plt
 
-
-def _column(results: Results, feature: str | None) -> int:
-    names = results.data.feature_names
-    if feature is not None and feature not in names:
-        raise InputError("feature", feature, f"choose one of {list(names)}")
-    return 0 if feature is None else names.index(feature)
-
-
-def _labels(results: Results) -> tuple[str, ...]:
-    data = results.data
-    return data.action_names or tuple(f"action {a}" for a in range(data.number_of_actions))
-
-
-def _line(results: Results, column: int) -> Array:
-    """Observed values of one feature, the others as in the state nearest to their medians."""
-    states = results.data.states
-    values = np.unique(states[:, column])
-    middle = states[nearest(states, np.median(states, axis=0)[None])]
-    line = np.repeat(middle, len(values), axis=0)
-    line[:, column] = values
-    return line
+    return plt.figure(layout="constrained").subplots()
 
 
 def plot_reward(results: Results, axes: Axes | None = None, feature: str | None = None) -> Axes:
@@ -49,15 +31,15 @@ def plot_reward(results: Results, axes: Axes | None = None, feature: str | None 
     Args:
         results: of `gladius.fit`.
         axes: to draw on; new ones by default.
-        feature: its name, by default the first. Other features are those of the
+        feature: the column of the table, by default the first. Other features are those of the
             observed state nearest to their medians.
 
     Raises:
         InputError: the data have no such feature.
     """
-    axes, column = _axes(axes), _column(results, feature)
-    states, names = _line(results, column), _labels(results)
-    reward, x = results.reward_function(states), states[:, column]
+    axes, column = _axes(axes), feature or results.data.columns[0]
+    x, states = line_of(results.data, column)
+    names, reward = action_labels(results.data), results.reward_function(states)
     frame = results.reward_frame(states) if results.has_reward_errors else None
     for action in range(reward.shape[1]):
         (line,) = axes.plot(x, reward[:, action], label=names[action])
@@ -66,7 +48,7 @@ def plot_reward(results: Results, axes: Axes | None = None, feature: str | None 
             axes.fill_between(
                 x, band["low"], band["high"], color=line.get_color(), alpha=0.2, linewidth=0
             )
-    axes.set_xlabel(results.data.feature_names[column])
+    axes.set_xlabel(column)
     axes.set_ylabel("estimated reward")
     axes.legend()
     return axes
@@ -77,9 +59,11 @@ def plot_choices(results: Results, axes: Axes | None = None, feature: str | None
 
     Args and errors are those of `plot_reward`.
     """
-    axes, column = _axes(axes), _column(results, feature)
-    data, names = results.data, _labels(results)
-    x = data.states[:, column]
+    axes, data, names = _axes(axes), results.data, action_labels(results.data)
+    feature = feature or data.feature_names[0]
+    if feature not in data.feature_names:
+        raise InputError("feature", feature, f"choose one of {list(data.feature_names)}")
+    x = data.states[:, data.feature_names.index(feature)]
     if len(np.unique(x)) > MOST_POINTS:
         edges = np.unique(np.quantile(x, np.linspace(0, 1, MOST_POINTS + 1)))
         x = edges[np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2)]
@@ -93,7 +77,7 @@ def plot_choices(results: Results, axes: Axes | None = None, feature: str | None
         (line,) = axes.plot(points[:, 0], mean, label=names[action])
         size = 4 + 60 * number / number.max()
         axes.scatter(points[:, 0], share, s=size, color=line.get_color(), alpha=0.6)
-    axes.set_xlabel(data.feature_names[column])
+    axes.set_xlabel(feature)
     axes.set_ylabel("probability (points: observed shares)")
     axes.legend()
     return axes

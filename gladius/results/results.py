@@ -8,6 +8,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from scipy.stats import chi2, norm
 from gladius.model.estimate import Estimate, Refit
 from gladius.model.formula import read_restrictions
 from gladius.model.mdp import Categorical
-from gladius.model.parametric import make_grid, positions
+from gladius.model.parametric import Grid, make_grid, positions
 from gladius.model.reward_form import LinearReward
 from gladius.model.state_anchor import Exchange
 from gladius.panel.anchor import Anchor
@@ -29,12 +31,37 @@ from gladius.panel.record import Transitions, distinct_rows, grid_positions
 from gladius.register import METHODS
 from gladius.results.inference import KINDS, Errors, FormErrors, errors_of, shift_by_frequencies
 from gladius.results.saved import save
+from gladius.results.summary import action_labels, text_of
 from gladius.solvers.threads import one_thread
-from gladius.validate import ROW_SUM_TOLERANCE, Array, InputError, check_choice, check_whole
+from gladius.validate import (
+    ROW_SUM_TOLERANCE,
+    Array,
+    InputError,
+    Integers,
+    check_choice,
+    check_whole,
+)
 
-COLUMNS = ("action", "label", "observations", "reward", "se", "low", "high", "q", "probability")
+COLUMNS = (
+    "before",
+    "after",
+    "action",
+    "label",
+    "observations",
+    "reward",
+    "se",
+    "low",
+    "high",
+    "q",
+    "probability",
+)
+Labels = Integers | int | str | Sequence[str]
 SOLVER_GAP = 1e-9  # nats an observation by which two solvers may end apart
 BATCH, ROWS = 20, 1_000_000  # refits, and observations of more than one, in memory together
+
+
+class NotGivenError(InputError, AttributeError):
+    """What a fit does not have; `hasattr` is then False."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +93,7 @@ class Results(Estimate):
     def params(self) -> pd.Series:
         """theta-hat by the name of each parameter."""
         if "theta" not in self.diagnostics.extra:
-            raise InputError("method", self.name, "it has no parameters: see `reward`")
+            raise NotGivenError("method", self.name, "it has no parameters: see `reward_frame()`")
         theta = np.asarray(self.diagnostics.extra["theta"], dtype=float)
         form = self.options.get("reward")
         names = form.names if isinstance(form, LinearReward) and form.names else None
@@ -97,7 +124,7 @@ class Results(Estimate):
         """The errors of theta-hat, with the grid and the form that it was fitted with."""
         if not isinstance(self._errors, FormErrors):
             hint = "it has no standard errors of parameters: use `bootstrap`"
-            raise InputError("method", self.method, hint)
+            raise NotGivenError("method", self.method, hint)
         return self._errors
 
     @property
@@ -126,7 +153,7 @@ class Results(Estimate):
         check_choice("kind", kind, KINDS)
         if self.diagnostics.status.startswith("failed"):
             hint = f"{self.diagnostics.status}: a failed fit has no standard errors"
-            raise InputError("status", self.diagnostics.status.partition(":")[0], hint)
+            raise NotGivenError("status", self.diagnostics.status.partition(":")[0], hint)
         params, matrix = self.params, self.form_errors.cov(kind, self.data)
         return pd.DataFrame(matrix, index=params.index, columns=params.index)
 
@@ -147,7 +174,44 @@ class Results(Estimate):
         )
         return pd.Series(shift / np.sqrt(np.diag(self.cov())), index=self.params.index)
 
-    def to_frame(self, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
+    cov_params = cov
+
+    @property
+    def nobs(self) -> int:
+        """Number of observations."""
+        return len(self.data)
+
+    @property
+    def llf(self) -> float:
+        """Log-likelihood of the choices."""
+        return -self.diagnostics.nll * len(self.data)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion: twice the number of parameters less twice `llf`."""
+        return 2.0 * len(self.params) - 2.0 * self.llf
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion: parameters times log `nobs`, less twice `llf`."""
+        return float(len(self.params) * np.log(self.nobs)) - 2.0 * self.llf
+
+    @property
+    def bse(self) -> pd.Series:
+        """Standard errors of theta-hat."""
+        return self.to_frame()["se"]
+
+    @property
+    def tvalues(self) -> pd.Series:
+        """theta-hat in standard errors; their distribution is normal."""
+        return self.to_frame()["z"]
+
+    @property
+    def pvalues(self) -> pd.Series:
+        """Two-sided p-values of parameters that are zero."""
+        return self.to_frame()["p"]
+
+    def to_frame(self, *, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
         """Estimate, standard error, z, p-value and interval of each parameter."""
         width, params = half_width(level), self.params
         se = np.sqrt(np.diag(self.cov(kind)))
@@ -155,35 +219,83 @@ class Results(Estimate):
         columns = {"estimate": params, "se": se, "z": z, "p": 2 * norm.sf(np.abs(z))}
         return pd.DataFrame(columns | {"low": params - half, "high": params + half})
 
-    def conf_int(self, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
+    def conf_int(self, *, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
         """The ends of the interval of each parameter."""
-        return self.to_frame(level, kind)[["low", "high"]]
+        return self.to_frame(level=level, kind=kind)[["low", "high"]]
 
-    def to_latex(self, level: float = 0.95, kind: str = "model") -> str:
+    def to_latex(self, *, level: float = 0.95, kind: str = "model") -> str:
         """`to_frame` as a tabular with booktabs rules."""
-        table: str = self.to_frame(level, kind).to_latex(float_format="%.4g")
+        table: str = self.to_frame(level=level, kind=kind).to_latex(float_format="%.4g")
         return table
 
-    def summary(self, level: float = 0.95, kind: str = "model") -> str:
-        """One screen: the fit, and where there are standard errors the parameters."""
-        run, names = self.diagnostics, np.unique(self.data.trajectory)
-        beta, a = self.discount, "by state"
-        if self.exchange is None:
-            labels = self.data.action_names or range(self.data.number_of_actions)
-            a = str(labels[self.anchor.action])
-        lines = [
-            f"{self.method}: {run.status}",
-            f"{len(self.data):,} observations, {len(names):,} trajectories, discount {beta:g},"
-            f" anchor action {a}",
-            f"log-likelihood {-run.nll * len(self.data):,.3f}, {run.iterations} iterations",
-        ]
-        if self.has_parameter_errors and not run.status.startswith("failed"):
-            frame = self.to_frame(level, kind)
-            lines += ["", frame.to_string(float_format=lambda x: f"{x:.4g}")]
-            lines.append(f"Standard errors: {kind}. Interval: {level:.0%}.")
-        elif "theta" in run.extra:
-            lines += ["", self.params.to_string(float_format=lambda x: f"{x:.4g}")]
-        return "\n".join(lines)
+    def summary(self, *, level: float = 0.95, kind: str = "model") -> str:
+        """One screen: the fit, its parameters, and the reward along its features."""
+        return text_of(self, level, kind)
+
+    def _repr_html_(self) -> str:
+        """`summary` for a notebook."""
+        return f"<pre>{escape(self.summary())}</pre>"
+
+    def reward(self, states: Array | pd.DataFrame, actions: Labels) -> Array:
+        """(n,) estimated r(s, a); actions by number or by name."""
+        given, names = np.asarray(actions), list(self.data.action_names)
+        if given.dtype.kind in "UO" and names:
+            unknown = np.setdiff1d(given.astype(str), names)
+            if len(unknown):
+                raise InputError("actions", unknown[0], f"name one of {', '.join(names)}")
+            given = np.vectorize(names.index, otypes=[np.int64])(given.astype(str))
+        return super().reward(self._check(states), given)
+
+    def counterfactual(
+        self,
+        *,
+        reward: Mapping[str, float] | Callable[[Array, Array], Array] | None = None,
+        transition: Callable[[Array], Array] | None = None,
+        states: Array | pd.DataFrame | None = None,
+        draws: int = 100,
+        rng: int | np.random.Generator = 0,
+    ) -> pd.DataFrame:
+        """Choice probabilities before and after a change: see `gladius.results.counterfactual`.
+
+        Args:
+            reward: what is added to the reward of an action, by its name or number as text; or a
+                function of features (n, d) and rewards (n, A).
+            transition: a function of transition probabilities (A, S, S) over the observed states.
+            states: which lines to show, by default all observed states.
+            draws: of theta, for standard errors of the probabilities; methods without parameters
+                have none.
+            rng: a seed or a generator.
+
+        Returns:
+            For each state and action `before`, `after`, and with parameters `se` of their
+            difference. It has no noise of the transition probabilities but that in theta.
+        """
+        from gladius.results.counterfactual import effect
+
+        if isinstance(reward, Mapping):
+            names = action_labels(self.data)
+            unknown = sorted(set(reward) - set(names))
+            if unknown:
+                raise InputError("reward", unknown, f"name some of {', '.join(names)}")
+            reward = partial(plus, np.array([reward.get(name, 0.0) for name in names]))
+        if isinstance(self._errors, FormErrors):
+            model = self.form_errors.basis.model
+            generator, number = np.random.default_rng(rng), check_whole("draws", draws, 2)
+            theta = generator.multivariate_normal(self.params, self.cov(), number)
+            drawn = model.offset + np.einsum("sak,rk->rsa", model.design, theta)
+            grid: Grid = model
+        else:
+            grid = make_grid([self.data], self.discount, self.options.get("transition"))
+            drawn = np.zeros((0, *grid.visits.shape[1:]))
+        at = grid.states if states is None else self._check(states)
+        row = positions(grid.states, at)
+        tables = np.concatenate([self.reward_function(grid.states)[None], drawn])
+        given = grid.states, tables, grid.transition[0], self.discount
+        before, after = effect(*given, reward, transition)
+        frame = self._lines(at).assign(before=before[0, row].ravel(), after=after[0, row].ravel())
+        if len(drawn):
+            frame["se"] = np.std((after - before)[1:, row], axis=0, ddof=1).ravel()
+        return frame
 
     def reward_errors(self, states: Array, kind: str = "model") -> Array:
         """(n, A) standard errors of r-hat at (n, d) features; 0 for the anchor.
@@ -205,7 +317,11 @@ class Results(Estimate):
         return self.reward_function(states) if centre is None else centre, errors
 
     def reward_frame(
-        self, states: Array | pd.DataFrame | None = None, level: float = 0.95, kind: str = "model"
+        self,
+        states: Array | pd.DataFrame | None = None,
+        *,
+        level: float = 0.95,
+        kind: str = "model",
     ) -> pd.DataFrame:
         """A line for each state and action: r-hat, its interval, Q-hat and choice probability.
 
@@ -221,9 +337,24 @@ class Results(Estimate):
         Warns:
             UserWarning: no intervals, for too many states or parameters that are not identified.
         """
-        data, width = self.data, half_width(level)
-        at = distinct_rows(data.states)[0] if states is None else self._check(states)
-        pairs, number = data.pairs(), data.number_of_actions
+        width = half_width(level)
+        at = distinct_rows(self.data.states)[0] if states is None else self._check(states)
+        frame = self._lines(at).assign(reward=self.reward_function(at).ravel())
+        if self.has_reward_errors:
+            try:
+                centre, errors = (array.ravel() for array in self._intervals(at, kind))
+            except InputError as error:
+                if error.field == "kind":
+                    raise
+                warnings.warn(f"no intervals: {error}", stacklevel=2)  # r-hat is not lost
+                centre = errors = np.full(len(frame), np.nan)
+            low, high = centre - width * errors, centre + width * errors
+            frame = frame.assign(se=errors, low=low, high=high)
+        return frame.assign(q=self.q(at).ravel(), probability=self.policy(at).ravel())
+
+    def _lines(self, at: Array) -> pd.DataFrame:
+        """A line for each of (n, d) states and each action: features, label, action, counts."""
+        data, pairs, number = self.data, self.data.pairs(), self.data.number_of_actions
         each, actions = np.repeat(at, number, axis=0), np.tile(np.arange(number), len(at))
         observed = np.column_stack([pairs.states, pairs.actions])
         pair = grid_positions(observed, np.column_stack([each, actions]))
@@ -233,20 +364,8 @@ class Results(Estimate):
         columns: dict[str, NDArray[Any]] = dict(zip(data.feature_names, each.T, strict=True))
         if data.action_names:
             columns["label"] = np.array(data.action_names)[actions]
-        columns |= {"action": actions, "observations": np.where(pair >= 0, pairs.weights[pair], 0)}
-        columns["reward"] = self.reward_function(at).ravel()
-        if self.has_reward_errors:
-            try:
-                centre, errors = (array.ravel() for array in self._intervals(at, kind))
-            except InputError as error:
-                if error.field == "kind":
-                    raise
-                warnings.warn(f"no intervals: {error}", stacklevel=2)  # r-hat is not lost
-                centre = errors = np.full(len(each), np.nan)
-            low, high = centre - width * errors, centre + width * errors
-            columns |= {"se": errors, "low": low, "high": high}
-        columns |= {"q": self.q(at).ravel(), "probability": self.policy(at).ravel()}
-        return pd.DataFrame(columns)
+        counts = np.where(pair >= 0, pairs.weights[pair], 0)
+        return pd.DataFrame(columns | {"action": actions, "observations": counts})
 
     def predict(self, states: Array | pd.DataFrame) -> pd.DataFrame:
         """Choice probabilities: a line for each state, a column for each action."""
@@ -428,6 +547,11 @@ class Results(Estimate):
                 hint = f"give the columns {list(self.data.columns)}"
                 raise InputError("states", list(states.columns), hint)
         return super()._check(np.ascontiguousarray(states))
+
+
+def plus(added: Array, states: Array, table: Array) -> Array:
+    """(n, A) rewards with a number added to those of each action."""
+    return np.asarray(table + added)
 
 
 def half_width(level: float) -> float:

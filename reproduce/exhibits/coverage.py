@@ -164,7 +164,7 @@ def compute(cell: Cell) -> Result:
         for fit in gladius.fit(sets, settings["method"], **options):
             statuses.append(fit.diagnostics.status)
             if free:
-                frames.append(fit.reward_frame(design.world.features, LEVEL))
+                frames.append(fit.reward_frame(design.world.features, level=LEVEL))
                 continue
             theta.append(fit.params.to_numpy())
             if has_bootstrap:

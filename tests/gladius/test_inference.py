@@ -313,12 +313,12 @@ def test_clustered_errors_are_the_sample_covariance_of_the_sums(
 @pytest.mark.parametrize("method", ["nfxp", "ccp", "mpec"])
 def test_the_summary_and_the_frame_have_the_same_numbers(method: str) -> None:
     found = fit_bus(method=method)
-    frame = found.to_frame(0.9, "cluster")
+    frame = found.to_frame(level=0.9, kind="cluster")
     se = np.sqrt(np.diag(found.cov("cluster")))
     half = stats.norm.ppf(0.95) * se
     np.testing.assert_allclose(frame["high"] - frame["low"], 2 * half)
-    np.testing.assert_allclose(found.conf_int(0.9, "cluster"), frame[["low", "high"]])
-    text = found.summary(0.9, "cluster")
+    np.testing.assert_allclose(found.conf_int(level=0.9, kind="cluster"), frame[["low", "high"]])
+    text = found.summary(level=0.9, kind="cluster")
     assert f"{frame['se'].iloc[0]:.4g}" in text
     assert len(text.splitlines()) < 20
     assert "theta" in found.to_latex()
@@ -544,7 +544,7 @@ def test_a_bootstrap_holds_numbers_and_loses_one_draw_where_an_action_is_missing
     ("call", "field"),
     [
         (lambda: fit_bus().cov("rows"), "kind"),
-        (lambda: fit_bus().conf_int(1.0), "level"),
+        (lambda: fit_bus().conf_int(level=1.0), "level"),
         (lambda: fit_bus().wald([[1.0]]), "restrictions"),
         (lambda: fit_bus(transition=PooledIncrements({2: 1.0})), "transition.resets"),
         (lambda: fit_bus(transition=PooledIncrements({1: (1.0, 2.0)})), r"transition.resets\[1\]"),

@@ -1,0 +1,117 @@
+"""The text of a fit: status and its reasons, parameters, and the reward along its features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from gladius.panel.anchor import nearest
+from gladius.panel.record import Transitions
+from gladius.validate import Array, InputError
+
+if TYPE_CHECKING:
+    from gladius.results.results import Results
+
+VALUES = 5  # of a feature with more, the reward is shown at as many quantiles
+
+
+def action_labels(data: Transitions) -> tuple[str, ...]:
+    """The names of the actions."""
+    return data.action_names or tuple(f"action {a}" for a in range(data.number_of_actions))
+
+
+def line_of(data: Transitions, column: str) -> tuple[list[Any], Array]:
+    """(values, states): the observed values of a column of the table, or its labels.
+
+    Other features are those of the observed state that is nearest to their medians.
+
+    Raises:
+        InputError: the data have no such column.
+    """
+    levels = [f"{column}={label}" for label in data.categories.get(column, ())]
+    own = [
+        data.feature_names.index(name) for name in (column, *levels) if name in data.feature_names
+    ]
+    if not own:
+        raise InputError("feature", column, f"choose one of {list(data.columns)}")
+    middle = data.states[nearest(data.states, np.median(data.states, axis=0)[None])]
+    if levels and column not in data.feature_names:  # the first label has no column of its own
+        states = np.repeat(middle, len(levels), axis=0)
+        states[:, own] = np.eye(len(levels))[:, 1:]
+        return list(data.categories[column]), states
+    values = np.unique(data.states[:, own[0]])
+    states = np.repeat(middle, len(values), axis=0)
+    states[:, own[0]] = values
+    return values.tolist(), states
+
+
+def text_of(results: Results, level: float, kind: str) -> str:
+    """One screen."""
+    run, data = results.diagnostics, results.data
+    reasons = run.extra.get("not_ok_because", ())
+    because = f", because {'; '.join(map(str, reasons))}" if isinstance(reasons, tuple) else ""
+    anchor = "by state"
+    if results.exchange is None:
+        anchor = str((data.action_names or range(data.number_of_actions))[results.anchor.action])
+    lines = [
+        f"{results.method}: {run.status}{because if reasons else ''}",
+        f"{len(data):,} observations, {len(np.unique(data.trajectory)):,} trajectories, discount"
+        f" {results.discount:g}, anchor action {anchor}",
+        f"log-likelihood {results.llf:,.3f}, {run.iterations} iterations",
+        *_selection(results),
+    ]
+    has_errors = results.has_reward_errors and not run.status.startswith("failed")
+    if has_errors and results.has_parameter_errors:
+        frame = results.to_frame(level=level, kind=kind)
+        lines += ["", frame.to_string(float_format=lambda x: f"{x:.4g}")]
+        lines.append(f"Standard errors: {kind}. Interval: {level:.0%}.")
+    elif "theta" in run.extra:
+        lines += ["", results.params.to_string(float_format=lambda x: f"{x:.4g}")]
+    if not run.status.startswith("failed"):
+        lines += ["", reward_table(results, level, kind, has_errors).to_string()]
+        lines.append("Reward: other features near their medians. In brackets: intervals, if any.")
+    return "\n".join(lines)
+
+
+def _selection(results: Results) -> Iterator[str]:
+    """Which features a fit on observations selected, and what contradicts it most."""
+    extra, names = results.diagnostics.extra, results.data.feature_names
+    for key, what in (("reward_inputs", "r"), ("zeta_inputs", "what comes next")):
+        chosen = extra.get(key)
+        if isinstance(chosen, tuple):
+            yield f"features of {what}: {', '.join(names[k] for k in chosen) or 'none'}"
+    misfit = extra.get("misfit_p_values")
+    if isinstance(misfit, dict) and misfit:
+        worst = min(misfit, key=lambda key: float(misfit[key]))
+        yield f"least p-value of misfit: {misfit[worst]:.2g}, along {_named(worst, names)}"
+
+
+def _named(key: object, names: tuple[str, ...]) -> str:
+    return " and ".join(names[k] for k in np.atleast_1d(np.asarray(key, dtype=int)))
+
+
+def reward_table(results: Results, level: float, kind: str, has_errors: bool) -> pd.DataFrame:
+    """r-hat of each action along each column of the table, with intervals where there are some."""
+    data, index, blocks = results.data, list[str](), list[Array]()
+    for column in data.columns:
+        values, states = line_of(data, column)
+        kept = np.unique(np.linspace(0, len(values) - 1, VALUES).round().astype(int))
+        index += [f"{column} = {_short(values[i])}" for i in kept]
+        blocks.append(states[kept])
+    states = np.concatenate(blocks)
+    texts = np.vectorize("{:.3g}".format, otypes=[object])(results.reward_function(states))
+    if has_errors:
+        frame = results.reward_frame(states, level=level, kind=kind)
+        if "low" in frame:
+            ends = frame[["low", "high"]].to_numpy().reshape(*texts.shape, 2)
+            for at in np.argwhere(np.ptp(ends, axis=2) > 0):
+                low, high = ends[tuple(at)]
+                texts[tuple(at)] = f"{texts[tuple(at)]} [{low:.3g}, {high:.3g}]"
+    return pd.DataFrame(texts, index=index, columns=list(action_labels(data)))
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,172 @@
+"""What a fit says, in a statsmodels user's words: labels in and out, one screen, one change."""
+
+import inspect
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import softmax
+from scipy.stats import norm
+
+import gladius
+from gladius import InputError, Transitions
+from gladius.designs.bus import BUS_REWARD, BusEngine
+from gladius.results.plots import plot_choices, plot_reward
+from gladius.results.summary import line_of
+
+KNOWN: dict[str, Any] = {"anchor_action": "repair", "anchor_reward": -2.0, "discount": 0.9}
+STATE = ["wear", "price", "brand"]
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    """Machines whose wear grows until a repair; the price of a repair is drawn anew."""
+    rng, rows = np.random.default_rng(0), []
+    for machine in range(120):
+        wear, brand = 0, ["acme", "bolt", "core"][machine % 3]
+        for week in range(20):
+            price = int(rng.integers(0, 3))
+            keep, repair = -0.3 * wear + rng.gumbel(), -2 - 0.3 * price + rng.gumbel()
+            choice = "repair" if repair > keep else "keep"
+            rows.append((f"m{machine}", week, wear, price, brand, choice))
+            wear = 0 if choice == "repair" else min(wear + int(rng.integers(0, 2)), 8)
+    return pd.DataFrame(rows, columns=["machine", "week", *STATE, "choice"])
+
+
+@pytest.fixture(scope="module")
+def data(frame: pd.DataFrame) -> Transitions:
+    keys = {"id": "machine", "time": "week", "action": "choice"}
+    return Transitions.from_frame(frame, state=STATE, categorical=["brand", "choice"], **keys)
+
+
+@pytest.fixture(scope="module")
+def free(data: Transitions) -> gladius.Results:
+    return gladius.fit(data, **KNOWN)
+
+
+@pytest.fixture(scope="module")
+def bus() -> gladius.Results:
+    data = BusEngine().simulate(100, np.random.default_rng(3))
+    known = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+    return gladius.fit(data, "nfxp", reward=BUS_REWARD, **known)
+
+
+def test_names_of_a_statsmodels_user(bus: gladius.Results) -> None:
+    likelihood = np.log(bus.policy(bus.data.states)[np.arange(len(bus.data)), bus.data.actions])
+    assert bus.nobs == 10_000
+    assert bus.llf == pytest.approx(likelihood.sum())
+    assert bus.aic == pytest.approx(4 - 2 * likelihood.sum())
+    assert bus.bic == pytest.approx(2 * np.log(10_000) - 2 * likelihood.sum())
+    np.testing.assert_allclose(bus.bse, np.sqrt(np.diag(bus.cov_params())))
+    np.testing.assert_allclose(bus.tvalues, bus.params / bus.bse)
+    np.testing.assert_allclose(bus.pvalues, 2 * norm.sf(np.abs(bus.tvalues)))
+    with pytest.raises(TypeError):
+        bus.conf_int(0.05)  # type: ignore[misc]  # alpha there, and a 5 % interval here
+
+
+def test_what_a_fit_does_not_have_is_no_attribute(free: gladius.Results) -> None:
+    for name in ("params", "bse", "tvalues", "pvalues", "aic", "bic"):
+        assert not hasattr(free, name)
+        with pytest.raises(InputError, match=r"reward_frame\(\)"):
+            getattr(free, name)
+    assert "llf" in dict(inspect.getmembers(free))
+
+
+def test_actions_by_label(free: gladius.Results, frame: pd.DataFrame) -> None:
+    at = frame[STATE].head(4)
+    assert free.reward(at, "repair").tolist() == [-2.0] * 4
+    mixed = free.reward(at, ["keep", "repair", "keep", "repair"])
+    assert mixed.tolist() == free.reward(at, np.array([0, 1, 0, 1])).tolist()
+    with pytest.raises(InputError, match="actions = 'mend': name one of keep, repair"):
+        free.reward(at, "mend")
+
+
+def test_one_screen_shows_the_reward_and_what_contradicts_it(free: gladius.Results) -> None:
+    text = free.summary()
+    assert "features of r: wear, price" in text
+    worst = min(free.diagnostics.extra["misfit_p_values"].values())  # type: ignore[attr-defined]
+    assert f"least p-value of misfit: {worst:.2g}, along" in text
+    states = line_of(free.data, "wear")[1]
+    line = free.reward_frame(states).query("action == 0").iloc[-1]
+    expected = f"{line['reward']:.3g} [{line['low']:.3g}, {line['high']:.3g}]"
+    (shown,) = (row for row in text.splitlines() if row.startswith("wear = 8"))
+    assert expected in shown
+    assert shown.endswith(" -2")  # given, so without an interval
+    assert "brand = bolt" in text
+    assert free._repr_html_().startswith("<pre>profiled_erm sparse: ok")
+
+
+def test_a_status_that_is_not_ok_has_its_reason(bus: gladius.Results) -> None:
+    extra = {**bus.diagnostics.extra, "not_ok_because": ("it rained", "it snowed")}
+    told = replace(bus.diagnostics, status="not_converged", extra=extra)
+    text = replace(bus, diagnostics=told).summary()
+    assert text.startswith("nfxp: not_converged, because it rained; it snowed\n")
+
+
+def test_a_column_of_labels_is_drawn_by_its_labels(free: gladius.Results) -> None:
+    labels, states = line_of(free.data, "brand")
+    assert labels == ["acme", "bolt", "core"]
+    brands = [free.data.feature_names.index(f"brand={name}") for name in ("bolt", "core")]
+    assert states[:, brands].tolist() == [[0, 0], [1, 0], [0, 1]]
+    axes = plot_reward(free, feature="brand")
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == labels
+    assert axes.get_xlabel() == "brand"
+    for call in (plot_reward, plot_choices):
+        with pytest.raises(InputError, match="feature = 'colour'"):
+            call(free, feature="colour")
+
+
+def test_new_axes_are_those_of_a_figure_that_a_notebook_shows(bus: gladius.Results) -> None:
+    import matplotlib.pyplot as plt
+
+    axes = plot_reward(bus)
+    assert axes.figure.number in plt.get_fignums()  # type: ignore[union-attr]
+    plt.close("all")
+
+
+def test_a_change_of_the_reward_in_one_call(bus: gladius.Results) -> None:
+    """Against value iteration of its own, written out."""
+    found = bus.counterfactual(reward={"action 1": 2.0}, states=np.array([[5.0], [9.0]]), draws=400)
+    law = bus.form_errors.basis.model.transition[0]
+    grid = bus.form_errors.basis.model.states
+
+    def policy(theta: Any) -> Any:
+        reward = np.column_stack([-theta[0] * grid[:, 0], np.full(len(grid), -theta[1])])
+        q = np.zeros_like(reward)
+        for _ in range(2000):
+            q = reward + 0.95 * (law @ np.log(np.exp(q).sum(axis=1))).T
+        return softmax(q, axis=1)
+
+    theta = bus.params.to_numpy()
+    at = [int(np.flatnonzero(grid[:, 0] == x)[0]) for x in (5, 9)]
+    after = policy(theta - [0.0, 2.0])
+    np.testing.assert_allclose(found["before"], policy(theta)[at].ravel(), atol=1e-8)
+    np.testing.assert_allclose(found["after"], after[at].ravel(), atol=1e-8)
+    step, slope = 1e-5, []
+    for one in np.eye(2) * step:
+        moved = policy(theta + one - [0.0, 2.0]) - policy(theta + one)
+        slope.append((moved - after + policy(theta))[at].ravel() / step)
+    delta = np.sqrt(np.einsum("ki,kl,li->i", slope, bus.cov().to_numpy(), slope))
+    # a standard deviation of 400 draws has an error of 3.5 %; the rest is curvature
+    np.testing.assert_allclose(found["se"], delta, rtol=0.15)
+
+
+def test_a_change_of_what_follows_and_bad_names(bus: gladius.Results) -> None:
+    same = bus.counterfactual(draws=2)
+    np.testing.assert_array_equal(same["before"], same["after"])
+    slow = bus.counterfactual(transition=lambda law: 0.5 * law + 0.5 * law[1:], draws=2)
+    assert np.abs(slow["after"] - slow["before"]).max() > 0.01
+    with pytest.raises(InputError, match=r"reward = \['mend'\]: name some of action 0"):
+        bus.counterfactual(reward={"mend": 1.0})
+
+
+def test_without_parameters_a_change_has_no_errors(frame: pd.DataFrame) -> None:
+    keys = {"id": "machine", "time": "week", "action": "choice"}
+    worn = Transitions.from_frame(frame, state=["wear"], categorical=["choice"], **keys)
+    free = gladius.fit(worn, **KNOWN)
+    found = free.counterfactual(reward={"repair": -1.0})
+    assert "se" not in found
+    chosen = found.query("label == 'repair'")
+    assert (chosen["after"] < chosen["before"]).all()
