@@ -80,6 +80,7 @@ def check_markov(
         data.done[rows],
         data.number_of_actions,
         (*data.feature_names, *names),
+        action_names=data.action_names,
         followed=data.followed[rows],
     )
     width, reward = data.states.shape[1], anchor_reward
@@ -120,13 +121,14 @@ def _histories(data: Transitions) -> tuple[Array, list[str]]:
     for k, name in enumerate(data.feature_names):
         columns.append(np.append(np.nan, data.states[:-1, k]))
         names.append(f"{name} before")
+    labels = data.action_names or tuple(f"action {a}" for a in range(data.number_of_actions))
     for action in range(1, data.number_of_actions):
         took = (data.actions == action).astype(float)
         columns.append(np.append(np.nan, took[:-1]))
-        names.append(f"action {action} before")
+        names.append(f"{labels[action]} before")
         total = np.append(0.0, np.cumsum(took))[:-1]
         columns.append((total - total[start]) / np.maximum(before, 1))
-        names.append(f"share of action {action} before")
+        names.append(f"share of {labels[action]} before")
     histories = np.column_stack(columns)
     histories[first] = np.nan
     return histories, names

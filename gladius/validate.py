@@ -185,23 +185,32 @@ def check_rows(name: str, transition: Array) -> None:
 
 
 def check_generators(
-    rng: np.random.Generator | Sequence[np.random.Generator],
+    rng: int | np.random.Generator | Sequence[np.random.Generator],
 ) -> list[np.random.Generator]:
-    """One generator or a non-empty sequence of them, as a list, or an error."""
-    rngs = list(rng) if isinstance(rng, Sequence) else [rng]
-    if not rngs or not all(isinstance(one, np.random.Generator) for one in rngs):
-        raise InputError("rng", rng, "give a numpy Generator, or one for each replication")
-    return rngs
+    """A seed, a generator, or a non-empty sequence of generators, as a list."""
+    if isinstance(rng, Sequence) and rng:
+        return generators(rng, len(rng))
+    return generators(rng, 1) if isinstance(rng, np.random.Generator) else [seeded(rng)]
 
 
-def generators(rng: int | Sequence[np.random.Generator], sets: int) -> list[np.random.Generator]:
-    """One generator for each data set: from a seed, or as given."""
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
-        if rng < 0:
-            raise InputError("rng", rng, "a seed is a whole number from 0")
+def generators(
+    rng: int | np.random.Generator | Sequence[np.random.Generator], sets: int
+) -> list[np.random.Generator]:
+    """One generator for each data set: from a seed or a generator, or as given."""
+    if isinstance(rng, np.random.Generator):
+        return [rng] if sets == 1 else rng.spawn(sets)
+    if not isinstance(rng, Sequence):
+        seeded(rng)
         keys = [np.random.SeedSequence(int(rng), spawn_key=(r,)) for r in range(sets)]
         return [np.random.default_rng(key) for key in keys]
-    rngs = list(rng) if isinstance(rng, Sequence) else []
-    if len(rngs) != sets or not all(isinstance(g, np.random.Generator) for g in rngs):
-        raise InputError("rng", rng, f"give a seed, or {sets} generators, one a data set")
-    return rngs
+    if len(rng) != sets or not all(isinstance(g, np.random.Generator) for g in rng):
+        hint = f"give a seed, a generator, or {sets} generators, one a data set"
+        raise InputError("rng", rng, hint)
+    return list(rng)
+
+
+def seeded(rng: object) -> np.random.Generator:
+    """The generator of a seed."""
+    if not isinstance(rng, int | np.integer) or isinstance(rng, bool) or rng < 0:
+        raise InputError("rng", rng, "give a seed, a whole number from 0, or a numpy Generator")
+    return np.random.default_rng(int(rng))

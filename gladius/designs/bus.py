@@ -121,15 +121,15 @@ class BusEngine:
         return self.mdp.reward[mileage.astype(np.int64) - 1, action.astype(np.int64)]
 
     @overload
-    def simulate(self, trajectories: int, rng: np.random.Generator) -> Transitions: ...
+    def simulate(self, trajectories: int, rng: int | np.random.Generator) -> Transitions: ...
     @overload
     def simulate(
         self, trajectories: int, rng: Sequence[np.random.Generator]
     ) -> list[Transitions]: ...
     def simulate(
-        self, trajectories: int, rng: np.random.Generator | Sequence[np.random.Generator]
+        self, trajectories: int, rng: int | np.random.Generator | Sequence[np.random.Generator]
     ) -> Transitions | list[Transitions]:
-        """Expert data: one data set, or one for each generator in a sequence."""
+        """Expert data: one data set by a seed or a generator, or one for each in a sequence."""
         rngs = check_generators(rng)
         paths = self.mdp.simulate(trajectories, self.horizon, rngs)
         shape = (trajectories, self.horizon + 1, self.dummies)
@@ -139,4 +139,4 @@ class BusEngine:
             noise = generator.integers(-DUMMY_LIMIT, DUMMY_LIMIT + 1, shape).astype(float)
             states = np.concatenate([mileage[..., None], noise], axis=-1)
             sets.append(Transitions.from_paths(states, paths.actions[r], 2))
-        return sets[0] if isinstance(rng, np.random.Generator) else sets
+        return sets if isinstance(rng, Sequence) else sets[0]

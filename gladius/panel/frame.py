@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import date
 from typing import Any, cast
 
 import numpy as np
@@ -43,7 +44,9 @@ def read_columns(
     carry: Sequence[str] = (),
 ) -> tuple[Any, ...]:
     """The fields of `Transitions`, in order; see `Transitions.from_frame`."""
-    check_columns(frame, state, next_state, [action, id, *filter(None, (time, done)), *carry])
+    others = [action, id, *filter(None, (time, done)), *carry]
+    frame = as_table(frame, [*state, *(next_state or ()), *others])
+    check_columns(frame, state, next_state, others)
     is_followed = np.ones(len(frame), dtype=bool)
     if next_state is not None:
         is_followed = ~frame[list(next_state)].isna().all(axis=1).to_numpy()
@@ -67,6 +70,9 @@ def read_columns(
         }
         next_states = features(frame, next_state, levels)
     taken = frame[action].to_numpy()
+    if action not in categories and taken.dtype.kind == "O":
+        hint = f"code the actions 0, 1, 2, ..., or give their labels by categorical=[{action!r}]"
+        taken = check_finite(action, taken, hint)
     if action in categories:
         taken = pd.Index(categories[action]).get_indexer(pd.Index(frame[action]))
     actions = check_actions(taken, len(frame), size, action)
@@ -78,7 +84,7 @@ def read_columns(
         labels, ended = labels[order], ended[order]
         if time is not None and done is not None:
             columns = np.column_stack([states, actions])
-            _check_ends(ended, labels, id, done, frame[time].to_numpy()[order], columns)
+            _check_ends(ended, labels, id, done, clock_of(time, frame[time])[order], columns)
     warn_of_ends(actions, labels, ended, action)
     carried = {name: column[order] for name, column in carried.items()}
     is_moved = bool(np.any(np.diff(order) < 0))
@@ -90,12 +96,38 @@ def read_columns(
     return states, actions, next_states, labels, ended, *further, carried, is_moved, is_followed
 
 
+def as_table(frame: object, names: Sequence[str]) -> pd.DataFrame:
+    """A pandas data frame, with the levels of its index that are named as columns."""
+    found: Any = frame
+    if not isinstance(frame, pd.DataFrame):
+        if not hasattr(frame, "to_pandas"):  # as frames of polars and tables of arrow have
+            hint = "give a data frame of pandas or polars"
+            raise InputError("frame", type(frame).__name__, hint)
+        found = frame.to_pandas()
+    table: pd.DataFrame = found
+    levels = [n for n in table.index.names if n in names and n not in table.columns]
+    return table.reset_index(levels) if levels else table
+
+
+def clock_of(time: str, values: pd.Series) -> Array:
+    """(n,) numbers of periods: months where all dates have one day of the month, and else days."""
+    if isinstance(values.dtype, pd.PeriodDtype):
+        values = values.dt.to_timestamp()
+    if values.dtype.kind == "O" and len(values) and isinstance(values.iloc[0], date):
+        values = pd.to_datetime(values)
+    if values.dtype.kind != "M" or values.isna().any():
+        return check_finite(time, values.to_numpy(), "number the periods: 0, 1, 2, ...")
+    of = values.dt
+    is_monthly = of.day.nunique() == 1 or of.is_month_end.all()
+    if is_monthly and (of.normalize() == values).all():
+        return np.asarray(12 * of.year + of.month, dtype=float)
+    return np.asarray((values - values.min()) / pd.Timedelta(days=1), dtype=float)
+
+
 def check_columns(
-    frame: object, state: Sequence[str], next_state: Sequence[str] | None, others: list[str]
+    frame: pd.DataFrame, state: Sequence[str], next_state: Sequence[str] | None, others: list[str]
 ) -> None:
     """Raise unless the frame has rows and each of these columns once."""
-    if not isinstance(frame, pd.DataFrame):
-        raise InputError("frame", type(frame).__name__, "give a pandas DataFrame")
     for field, names in (("state", state), ("next_state", next_state)):
         if isinstance(names, str) or (names is not None and len(names) == 0):
             raise InputError(field, names, "give a list of column names")
@@ -125,7 +157,7 @@ def _order(
             message += " successive periods: name time, which finds wrong orders and gaps"
             warnings.warn(message, stacklevel=4)
         return order, np.append(np.diff(codes[order]) == 0, False)
-    clock = check_finite(time, frame[time].to_numpy(), "number the periods: 0, 1, 2, ...")
+    clock = clock_of(time, frame[time])
     order = np.lexsort((clock, codes)).astype(np.int64)
     is_same, steps = np.diff(codes[order]) == 0, np.diff(clock[order])
     repeats = order[:-1][is_same & (steps == 0)]
@@ -293,7 +325,8 @@ def features(frame: pd.DataFrame, state: Sequence[str], categories: Categories) 
     columns: list[Array] = []
     for name in state:
         if name not in categories:
-            columns.append(check_finite(name, frame[name].to_numpy()))
+            hint = "give a number, or name the column in categorical if its values are labels"
+            columns.append(check_finite(name, frame[name].to_numpy(), hint))
             continue
         values = frame[name].astype(object)
         other = values[~values.isin(categories[name])]
@@ -335,12 +368,42 @@ def to_frame(data: Transitions) -> pd.DataFrame:
         hint = "columns of the data frame would have the same name: rename the features"
         raise InputError("feature_names", data.feature_names, hint)
     columns: dict[Hashable, ArrayLike] = {"id": data.trajectory, "period": _periods(data)}
-    columns |= {name: data.states[:, i] for i, name in enumerate(data.feature_names)}
+    columns |= _labelled(data, data.states)
     columns["action"] = data.actions
-    following = np.where(data.followed[:, None], data.next_states, np.nan)
-    columns |= {f"next_{n}": following[:, i] for i, n in enumerate(data.feature_names)}
+    if data.action_names:
+        columns["action"] = np.array(data.action_names, dtype=object)[data.actions]
+    following = _labelled(data, np.where(data.followed[:, None], data.next_states, np.nan))
+    columns |= {f"next_{name}": values for name, values in following.items()}
     columns["done"] = data.done
     return pd.DataFrame(columns)
+
+
+def _labelled(data: Transitions, states: Array) -> dict[Hashable, ArrayLike]:
+    """The columns of the table at (n, d) features; labels are missing where features are."""
+    found: dict[Hashable, ArrayLike] = {}
+    for name in data.columns:
+        if name in data.feature_names:
+            found[name] = states[:, data.feature_names.index(name)]
+            continue
+        levels = data.categories[name]
+        own = states[:, [data.feature_names.index(f"{name}={level}") for level in levels[1:]]]
+        place = np.where(own.any(axis=1), 1 + np.argmax(own, axis=1), 0)
+        labels = np.array([*levels, None], dtype=object)
+        found[name] = labels[np.where(np.isnan(own).any(axis=1), -1, place)]
+    return found
+
+
+def in_words(data: Transitions) -> str:
+    """A line on rows, trajectories, states, gaps and shares of actions."""
+    number, states = len(np.unique(data.trajectory)), len(np.unique(data.states, axis=0))
+    names = data.action_names or tuple(f"action {a}" for a in range(data.number_of_actions))
+    shares = np.bincount(data.actions, minlength=len(names)) / len(data)
+    taken = ", ".join(f"{name} {share:.0%}" for name, share in zip(names, shares, strict=True))
+    lost, ended = np.count_nonzero(~data.followed), np.count_nonzero(data.done)
+    return (
+        f"<Transitions: {len(data):,} rows of {number:,} trajectories, {states:,} states of"
+        f" {', '.join(data.columns)}; {taken}; {ended:,} ends, {lost:,} rows without a next state>"
+    )
 
 
 def _periods(data: Transitions) -> Integers:

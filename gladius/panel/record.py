@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -126,6 +126,11 @@ class Transitions:
     def __len__(self) -> int:
         return len(self.actions)
 
+    def __repr__(self) -> str:
+        """Rows, trajectories, states, gaps and shares of actions."""
+        text: str = import_module(LATER["frames"]).in_words(self)
+        return text
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the features, those of a category's levels replaced by its own."""
@@ -133,15 +138,31 @@ class Transitions:
         return tuple(dict.fromkeys(column_of.get(name, name) for name in self.feature_names))
 
     @classmethod
-    def from_paths(cls, states: Array, actions: Integers, number_of_actions: int) -> Transitions:
-        """Paths of equal length, none ended: (N, H + 1, d) states and (N, H) actions."""
-        width, (number, horizon) = states.shape[2], actions.shape
+    def from_paths(
+        cls,
+        states: Array | Sequence[Array],
+        actions: Integers | Sequence[Integers],
+        number_of_actions: int | None = None,
+        done: Sequence[bool] | None = None,
+    ) -> Transitions:
+        """Paths, or episodes of any length: (N, H + 1, d) states and (N, H) actions, or lists.
+
+        `done` says of each path whether it ended in its last state; by default none did.
+        """
+        lengths = [len(path) for path in actions]
+        is_short = min(lengths, default=0) < 1
+        if is_short or [len(path) for path in states] != [n + 1 for n in lengths]:
+            hint = "give an action or more in each path, and a state more than actions"
+            raise InputError("states", [len(path) for path in states][:5], hint)
+        ended = np.zeros(sum(lengths), dtype=bool)
+        ended[np.cumsum(lengths) - 1] = False if done is None else done
         return cls(
-            states[:, :-1].reshape(-1, width),
-            actions.ravel(),
-            states[:, 1:].reshape(-1, width),
-            np.repeat(np.arange(number), horizon),
-            number_of_actions=number_of_actions,
+            np.concatenate([path[:-1] for path in states]),
+            np.concatenate(list(actions)),
+            np.concatenate([path[1:] for path in states]),
+            np.repeat(np.arange(len(lengths)), lengths),
+            ended,
+            cast("int", number_of_actions),
         )
 
     def take(self, rows: NDArray[np.generic]) -> Transitions:
@@ -151,14 +172,14 @@ class Transitions:
         return replace(self, carried=carried, **{n: getattr(self, n)[rows] for n in columns})
 
     def split(
-        self, fraction: float = 0.8, rng: np.random.Generator | None = None
+        self, fraction: float = 0.8, rng: int | np.random.Generator | None = None
     ) -> tuple[Transitions, Transitions]:
         """Split by trajectory into (training, test); the paper keeps 80 % for training.
 
         Args:
             fraction: share of the trajectories, rounded to the nearest whole number.
-            rng: shuffles the trajectories first; without it the first ones are for training, which
-                is as good where they are independent and identically distributed.
+            rng: a seed or generator that shuffles the trajectories; without it the first ones are
+                for training, which is as good where they are independent and equally distributed.
         """
         if not 0.0 < fraction < 1.0:
             raise InputError("fraction", fraction, "give a share strictly between 0 and 1")
@@ -168,7 +189,9 @@ class Transitions:
         if not 0 < training < number:
             hint = f"too few for a split at {fraction}: each side needs at least one"
             raise InputError("trajectory", f"{number} trajectories", hint)
-        order = np.arange(number) if rng is None else rng.permutation(number)
+        order = np.arange(number)
+        if rng is not None:
+            order = np.random.default_rng(rng).permutation(number)
         is_training = np.isin(label, order[:training])
         return self.take(is_training), self.take(~is_training)
 
@@ -196,12 +219,13 @@ class Transitions:
         """Choice data as one row a period, in order of time within each trajectory or with `time`.
 
         Args:
-            frame: the table.
+            frame: the table, of pandas or polars; levels of its index may be named as columns.
             state: names of the feature columns.
-            action: name of the action column, whole numbers from 0.
+            action: name of the action column, whole numbers from 0, or labels (`categorical`).
             id: name of the column that tells the trajectories (people, buses) apart.
             time: name of the column that numbers the periods: rows are sorted by it, and none is
-                followed by a row more than one period later (the smallest step that occurs).
+                followed by a row more than one period later (the smallest step that occurs). Dates
+                are months if all have one day of the month, and else days.
             next_state: names of the columns of s', all missing where s' was not observed; without
                 them s' is the next row of the same trajectory. Where none follows, as at a gap or
                 at the end of the panel, the row counts as a choice alone (unless it is `done`).
@@ -227,9 +251,10 @@ class Transitions:
         return replace(self, **import_module(LATER["frames"]).in_bins(self, bins))
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame with `id`, `period`, the features, `action`, `next_<feature>` and `done`.
+        """A data frame with `id`, `period`, the columns, `action`, `next_<column>` and `done`.
 
-        A period is left out where s' is not the next state of the trajectory.
+        Labels stand in it where `from_frame` was given labels. A period is left out where s' is not
+        the next state of the trajectory.
         """
         frame: pd.DataFrame = import_module(LATER["frames"]).to_frame(self)
         return frame

@@ -1,9 +1,12 @@
-"""The text of a fit: status and its reasons, parameters, and the reward along its features."""
+"""The text of a fit: status and its reasons, parameters, and the reward along its features.
+
+`results` is always a `gladius.Results`, whose module imports this one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,9 +14,6 @@ import pandas as pd
 from gladius.panel.anchor import nearest
 from gladius.panel.record import Transitions
 from gladius.validate import Array, InputError
-
-if TYPE_CHECKING:
-    from gladius.results.results import Results
 
 VALUES = 5  # of a feature with more, the reward is shown at as many quantiles
 
@@ -48,7 +48,7 @@ def line_of(data: Transitions, column: str) -> tuple[list[Any], Array]:
     return values.tolist(), states
 
 
-def text_of(results: Results, level: float, kind: str) -> str:
+def text_of(results: Any, level: float, kind: str) -> str:
     """One screen."""
     run, data = results.diagnostics, results.data
     reasons = run.extra.get("not_ok_because", ())
@@ -76,7 +76,7 @@ def text_of(results: Results, level: float, kind: str) -> str:
     return "\n".join(lines)
 
 
-def _selection(results: Results) -> Iterator[str]:
+def _selection(results: Any) -> Iterator[str]:
     """Which features a fit on observations selected, and what contradicts it most."""
     extra, names = results.diagnostics.extra, results.data.feature_names
     for key, what in (("reward_inputs", "r"), ("zeta_inputs", "what comes next")):
@@ -93,14 +93,14 @@ def _named(key: object, names: tuple[str, ...]) -> str:
     return " and ".join(names[k] for k in np.atleast_1d(np.asarray(key, dtype=int)))
 
 
-def reward_table(results: Results, level: float, kind: str, has_errors: bool) -> pd.DataFrame:
+def reward_table(results: Any, level: float, kind: str, has_errors: bool) -> pd.DataFrame:
     """r-hat of each action along each column of the table, with intervals where there are some."""
     data, index, blocks = results.data, list[str](), list[Array]()
     for column in data.columns:
         values, states = line_of(data, column)
-        kept = np.unique(np.linspace(0, len(values) - 1, VALUES).round().astype(int))
-        index += [f"{column} = {_short(values[i])}" for i in kept]
-        blocks.append(states[kept])
+        shown = np.unique(np.linspace(0, len(values) - 1, VALUES).round().astype(int))
+        index += [f"{column} = {_short(values[i])}" for i in shown]
+        blocks.append(states[shown])
     states = np.concatenate(blocks)
     texts = np.vectorize("{:.3g}".format, otypes=[object])(results.reward_function(states))
     if has_errors:

@@ -170,3 +170,94 @@ def test_without_parameters_a_change_has_no_errors(frame: pd.DataFrame) -> None:
     assert "se" not in found
     chosen = found.query("label == 'repair'")
     assert (chosen["after"] < chosen["before"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:states = 138 pairs")
+def test_a_simulated_table_can_be_read_again(free: gladius.Results, data: Transitions) -> None:
+    for table in (data.to_frame(), free.simulate(30, 6, rng=1).to_frame()):
+        assert set(table["brand"]) <= {"acme", "bolt", "core"}
+        after = [f"next_{name}" for name in STATE]
+        again = Transitions.from_frame(
+            table,
+            id="id",
+            time="period",
+            state=STATE,
+            action="action",
+            next_state=after,
+            done="done",
+            categorical=["brand", "action"],
+        )
+        assert again.action_names == ("keep", "repair")
+        assert again.feature_names == data.feature_names
+        pd.testing.assert_frame_equal(again.to_frame(), table)
+
+
+def test_frames_of_other_shapes(frame: pd.DataFrame, data: Transitions) -> None:
+    """Index levels, dates by week and by month, and a library whose frames become pandas'."""
+
+    class Foreign:
+        def to_pandas(self) -> pd.DataFrame:
+            return frame
+
+    weeks = pd.Timestamp("2020-01-06") + pd.to_timedelta(7 * frame["week"], unit="D")
+    months = [pd.Timestamp("2020-01-31") + pd.offsets.MonthEnd(k) for k in frame["week"]]
+    periods = pd.PeriodIndex(months, freq="M")
+    keys = {"id": "machine", "time": "week", "action": "choice"}
+    for given in (
+        frame.set_index(["machine", "week"]),
+        frame.assign(week=weeks),
+        frame.assign(week=weeks.dt.date),
+        frame.assign(week=months),
+        frame.assign(week=periods),
+        Foreign(),
+    ):
+        found = Transitions.from_frame(
+            given,  # type: ignore[arg-type]
+            state=STATE,
+            categorical=["brand", "choice"],
+            **keys,
+        )
+        np.testing.assert_array_equal(found.states, data.states)
+        np.testing.assert_array_equal(found.followed, data.followed)
+
+
+def test_labels_without_a_word_are_told_what_to_do(frame: pd.DataFrame) -> None:
+    keys = {"id": "machine", "time": "week", "action": "choice"}
+    with pytest.raises(InputError, match=r"choice\[0\] = 'keep'.*categorical=\['choice'\]"):
+        Transitions.from_frame(frame, state=["wear"], **keys)
+    with pytest.raises(InputError, match=r"brand\[0\] = 'acme'.*categorical"):
+        Transitions.from_frame(frame, state=["brand"], categorical=["choice"], **keys)
+
+
+def test_data_in_words(data: Transitions) -> None:
+    keep = np.mean(data.actions == 0)
+    assert repr(data).startswith("<Transitions: 2,400 rows of 120 trajectories, 75 states of wear")
+    assert f"keep {keep:.0%}" in repr(data)
+    assert "0 ends, 120 rows without a next state" in repr(data)
+
+
+def test_episodes_of_unequal_length() -> None:
+    states = [np.array([[0.0], [1.0], [2.0]]), np.array([[5.0], [6.0]])]
+    actions = [np.array([0, 1]), np.array([1])]
+    found = Transitions.from_paths(states, actions, done=[False, True])
+    assert found.states[:, 0].tolist() == [0, 1, 5]
+    assert found.next_states[:, 0].tolist() == [1, 2, 6]
+    assert found.done.tolist() == [False, False, True]
+    assert found.trajectory.tolist() == [0, 0, 1]
+    with pytest.raises(InputError, match="a state more than actions"):
+        Transitions.from_paths([states[0][:2], states[1]], actions)
+
+
+def test_a_seed_or_a_generator_everywhere() -> None:
+    bus = BusEngine()
+    first, same = bus.simulate(20, 7), bus.simulate(20, np.random.default_rng(7))
+    np.testing.assert_array_equal(first.states, same.states)
+    split, again = first.split(0.8, 3), first.split(0.8, np.random.default_rng(3))
+    np.testing.assert_array_equal(split[0].states, again[0].states)
+    known: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+    fits = [gladius.fit(first, "bc", rng=np.random.default_rng(k), **known) for k in (1, 1, 2)]
+    nll = [fit.diagnostics.nll for fit in fits]
+    assert nll[0] == nll[1] != nll[2]
+    for bad in (-1, True, "1"):
+        with pytest.raises(InputError, match="rng"):
+            bus.simulate(20, bad)  # type: ignore[call-overload]
