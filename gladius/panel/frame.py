@@ -387,9 +387,9 @@ def _labelled(data: Transitions, states: Array) -> dict[Hashable, ArrayLike]:
             continue
         levels = data.categories[name]
         own = states[:, [data.feature_names.index(f"{name}={level}") for level in levels[1:]]]
-        place = np.where(own.any(axis=1), 1 + np.argmax(own, axis=1), 0)
+        index = np.where(own.any(axis=1), 1 + np.argmax(own, axis=1), 0)
         labels = np.array([*levels, None], dtype=object)
-        found[name] = labels[np.where(np.isnan(own).any(axis=1), -1, place)]
+        found[name] = labels[np.where(np.isnan(own).any(axis=1), -1, index)]
     return found
 
 

@@ -98,9 +98,9 @@ def reward_table(results: Any, level: float, kind: str, has_errors: bool) -> pd.
     data, index, blocks = results.data, list[str](), list[Array]()
     for column in data.columns:
         values, states = line_of(data, column)
-        shown = np.unique(np.linspace(0, len(values) - 1, VALUES).round().astype(int))
-        index += [f"{column} = {_short(values[i])}" for i in shown]
-        blocks.append(states[shown])
+        chosen = np.unique(np.linspace(0, len(values) - 1, VALUES).round().astype(int))
+        index += [f"{column} = {_short(values[i])}" for i in chosen]
+        blocks.append(states[chosen])
     states = np.concatenate(blocks)
     texts = np.vectorize("{:.3g}".format, otypes=[object])(results.reward_function(states))
     if has_errors:

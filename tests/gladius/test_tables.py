@@ -49,8 +49,8 @@ def test_a_category_is_a_feature_for_each_level_but_the_first() -> None:
     np.testing.assert_array_equal(data.actions == 1, frame["choice"] == "replace")
     by_dtype = read(frame.astype({"brand": "category", "choice": "category"}))
     np.testing.assert_array_equal(by_dtype.states, data.states)
-    again = {"state": data.feature_names, "action": "action", "id": "id", "time": "period"}
-    reread = Transitions.from_frame(data.to_frame(), **again)
+    again = {"state": data.columns, "action": "action", "id": "id", "time": "period"}
+    reread = Transitions.from_frame(data.to_frame(), categorical=["brand", "action"], **again)
     assert reread.feature_names == data.feature_names
 
 
