@@ -163,7 +163,7 @@ def test_examples_of_the_pages_run(page, capsys):
     np.testing.assert_allclose(estimate.reward(np.array([[1.0]]), 1), -5.0)
     if page is your_data:
         np.testing.assert_allclose(names["fit"].params.sort_index(), [-5.0, -1.0], rtol=0.1)
-        after, before = names["replacements"](estimate), estimate.predict([[5.0]])[1][0]
+        after, before = names["after"](estimate)[1], estimate.predict([[5.0]])[1][0]
         assert after < before - 0.01
 
 
