@@ -43,7 +43,7 @@ BY_FREQUENCIES = ("nfxp", "ccp", "mpec", "ml_irl")
 BY_LIKELIHOOD = ("nfxp", "mpec")
 COLUMNS = ("action", "label", "observations", "reward", "se", "low", "high", "q", "probability")
 SOLVER_GAP = 1e-9  # nats an observation by which two solvers may end apart
-BATCH, ROWS = 20, 1_000_000  # refits, and observations of more than one, in memory together
+BATCH, ROWS = 20, 300_000  # refits, and observations of more than one, in memory together
 
 
 @dataclass(frozen=True)
