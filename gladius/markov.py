@@ -98,7 +98,7 @@ def check_markov(
         extra = cast(
             "dict[str, Any]", fit(augmented, function_class="sparse", **given).diagnostics.extra
         )
-    misfit = extra["misfit_p_values"]
+    misfit = {k: p for k, p in extra["misfit_p_values"].items() if not isinstance(k, tuple)}
     doubtful = [k for k, p in misfit.items() if p < DOUBTFUL / len(misfit)]
     chosen = sorted({*extra["reward_inputs"], *doubtful}), extra["zeta_inputs"]
     found = [tuple(augmented.feature_names[k] for k in one if k >= width) for one in chosen]

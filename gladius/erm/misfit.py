@@ -1,12 +1,13 @@
 """Whether a fit is to be trusted: do its choices agree with the data, and do they say enough?
 
 A fit is held against frequencies. On counts these are the frequencies of every state; on
-observations those of the bins of each input, selected or not.
+observations those of the bins of each input, selected or not, and of the cells of each pair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
     from gladius.erm.observations.features import Inputs
 
 BINS = 20  # of an input
+BINS_OF_PAIR, VALUES = 6, 12  # of an input beside another; values up to which each has its own
 DOUBTFUL = 1e-4  # p-value of a warning, over the number of inputs
 REJECTED = 1e-8  # p-value of a status that is not ok
 MISFIT = 1e-4  # of chi-square an observation, about .03 of log-odds: less does not matter
+BIAS = 0.05  # of log-odds, that an error of zeta makes: less does not matter
 PER_COEFFICIENT = 10  # observations that a coefficient of r, and a monomial's action, must have
 RARE = "an action is too rare"
 MIN_CHOICE_RANDOMNESS = 1e-4  # mean of 1 - sum pi^2 below which choices leave r undetermined
@@ -59,25 +62,82 @@ def misfit_p_values(
         policy: (n, A) the fit's choice probabilities.
         others: the actions but the anchor.
     """
-    shares = np.arange(1, BINS) / BINS
-    edges = np.quantile(inputs.sample, shares, axis=0, method="inverted_cdf").T
+    return {
+        k: p_value(bins_of(inputs, k, BINS, BINS), actions, policy, others)
+        for k in range(inputs.states.shape[1])
+    }
+
+
+def pair_p_values(
+    inputs: Inputs,
+    columns: Sequence[Sequence[int]],
+    tests: Sequence[Callable[[Integers], float]],
+) -> dict[tuple[int, int], float]:
+    """For each pair of columns, by position, the least p-value of some tests, times their number.
+
+    They are of cells, one column's bins by the other's: a bin for each of up to VALUES values, else
+    BINS_OF_PAIR equally full ones.
+
+    Args:
+        inputs: all of them.
+        columns: features of each column, more than one for a categorical one.
+        tests: p-values by the (n,) cells of the observations.
+    """
+    coded = []
+    for features in columns:
+        of_each = [bins_of(inputs, k, BINS_OF_PAIR, VALUES) for k in features]
+        coded.append(np.unique(np.stack(of_each), axis=1, return_inverse=True)[1])
     found = {}
-    for k, of_input in enumerate(edges):
-        x, values = inputs.states[:, k], np.unique(inputs.sample[:, k])
-        if len(values) <= BINS:
-            bins = np.searchsorted(values, x).clip(0, len(values) - 1)
-        else:
-            # halfway between both sides: a rare value has a bin apart from the usual one
-            sides = [np.searchsorted(of_input, x, side) for side in ("left", "right")]
-            bins = (sides[0] + sides[1]) // 2
-        freedom, statistic = np.count_nonzero(np.bincount(bins)) * len(others), 0.0
-        for a in others:
-            pi = policy[:, a]
-            errors = np.bincount(bins, (actions == a) - pi, BINS)
-            variance = np.bincount(bins, pi * (1 - pi), BINS)
-            statistic += np.sum(errors**2 / np.maximum(variance, 1.0))
-        found[k] = float(chdtrc(freedom, statistic)) if statistic > MISFIT * len(actions) else 1.0
+    for i, j in combinations(range(len(columns)), 2):
+        cells = coded[i] * (coded[j].max() + 1) + coded[j]
+        found[i, j] = min(1.0, len(tests) * min(test(cells) for test in tests))
     return found
+
+
+def value_p_value(cells: Integers, actions: Integers, residual: Array, discount: float) -> float:
+    """The p-value of V(s') less zeta in (n,) cells of the state, for each action.
+
+    The squared sums over their variances are compared with a chi-square. A bias of beta zeta below
+    BIAS, as the root of its mean square, does not matter.
+    """
+    cell = cells * (actions.max() + 1) + actions
+    n, total, squares = (np.bincount(cell, w) for w in (None, residual, residual**2))
+    noise = np.bincount(actions, residual**2) / np.maximum(np.bincount(actions), 1)
+    action, n_seen = np.arange(len(n)) % len(noise), np.maximum(n, 1)
+    bias = discount**2 * np.sum((total**2 - squares) / n_seen)
+    if not bias > BIAS**2 * len(actions):
+        return 1.0
+    variance = np.maximum(squares, n * noise[action])
+    statistic = np.sum(total[n > 0] ** 2 / np.maximum(variance[n > 0], 1e-300))
+    return float(chdtrc(np.count_nonzero(n), statistic))
+
+
+def bins_of(inputs: Inputs, k: int, number: int, most: int) -> Integers:
+    """(n,) the bin of each observation: that of its value, up to `most`, or one of a `number`."""
+    x, values = inputs.states[:, k], np.unique(inputs.sample[:, k])
+    if len(values) <= most:
+        return np.searchsorted(values, x).clip(0, len(values) - 1)
+    # halfway between both sides: a rare value has a bin apart from the usual one
+    shares = np.arange(1, number) / number
+    edges = np.quantile(inputs.sample[:, k], shares, method="inverted_cdf")
+    sides = [np.searchsorted(edges, x, side) for side in ("left", "right")]
+    return np.asarray((sides[0] + sides[1]) // 2)
+
+
+def p_value(
+    bins: Integers, actions: Integers, policy: Array, others: Sequence[int], *, excess: bool = False
+) -> float:
+    """Of the sum of squares over (n,) bins; see `misfit_p_values`.
+
+    With `excess` what it exceeds its degrees of freedom by must be above MISFIT an observation.
+    """
+    freedom, statistic = np.count_nonzero(np.bincount(bins)) * len(others), 0.0
+    for a in others:
+        pi = policy[:, a]
+        errors, variance = np.bincount(bins, (actions == a) - pi), np.bincount(bins, pi * (1 - pi))
+        statistic += np.sum(errors**2 / np.maximum(variance, 1.0))
+    matters = statistic - excess * freedom > MISFIT * len(actions)
+    return float(chdtrc(freedom, statistic)) if matters else 1.0
 
 
 def of_choices(visits: Array, policy: Array, nll: float) -> dict[str, bool]:

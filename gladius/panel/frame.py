@@ -381,12 +381,11 @@ def to_frame(data: Transitions) -> pd.DataFrame:
 def _labelled(data: Transitions, states: Array) -> dict[Hashable, ArrayLike]:
     """The columns of the table at (n, d) features; labels are missing where features are."""
     found: dict[Hashable, ArrayLike] = {}
-    for name in data.columns:
-        if name in data.feature_names:
-            found[name] = states[:, data.feature_names.index(name)]
+    for name, columns in data.features_of_columns.items():
+        own, levels = states[:, list(columns)], data.categories.get(name, ())
+        if not levels:
+            found[name] = own[:, 0]
             continue
-        levels = data.categories[name]
-        own = states[:, [data.feature_names.index(f"{name}={level}") for level in levels[1:]]]
         index = np.where(own.any(axis=1), 1 + np.argmax(own, axis=1), 0)
         labels = np.array([*levels, None], dtype=object)
         found[name] = labels[np.where(np.isnan(own).any(axis=1), -1, index)]

@@ -132,10 +132,19 @@ class Transitions:
         return text
 
     @property
+    def features_of_columns(self) -> dict[str, tuple[int, ...]]:
+        """The positions of the features of each column, several of a categorical one."""
+        column_of = {f"{n}={v}": n for n, levels in self.categories.items() for v in levels}
+        names = [column_of.get(name, name) for name in self.feature_names]
+        found: dict[str, tuple[int, ...]] = {}
+        for k, name in enumerate(names):
+            found[name] = (*found.get(name, ()), k)
+        return found
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the features, those of a category's levels replaced by its own."""
-        column_of = {f"{n}={v}": n for n, levels in self.categories.items() for v in levels}
-        return tuple(dict.fromkeys(column_of.get(name, name) for name in self.feature_names))
+        return tuple(self.features_of_columns)
 
     @classmethod
     def from_paths(

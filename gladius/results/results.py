@@ -57,7 +57,7 @@ COLUMNS = (
 )
 Labels = Integers | int | str | Sequence[str]
 SOLVER_GAP = 1e-9  # nats an observation by which two solvers may end apart
-BATCH, ROWS = 20, 1_000_000  # refits, and observations of more than one, in memory together
+BATCH, ROWS = 20, 300_000  # refits, and observations of more than one, in memory together
 
 
 class NotGivenError(InputError, AttributeError):

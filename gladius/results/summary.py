@@ -31,17 +31,14 @@ def line_of(data: Transitions, column: str) -> tuple[list[Any], Array]:
     Raises:
         InputError: the data have no such column.
     """
-    levels = [f"{column}={label}" for label in data.categories.get(column, ())]
-    own = [
-        data.feature_names.index(name) for name in (column, *levels) if name in data.feature_names
-    ]
-    if not own:
+    if column not in data.columns:
         raise InputError("feature", column, f"choose one of {list(data.columns)}")
+    own, levels = list(data.features_of_columns[column]), data.categories.get(column, ())
     middle = data.states[nearest(data.states, np.median(data.states, axis=0)[None])]
-    if levels and column not in data.feature_names:  # the first label has no column of its own
+    if levels:  # the first has no feature of its own
         states = np.repeat(middle, len(levels), axis=0)
         states[:, own] = np.eye(len(levels))[:, 1:]
-        return list(data.categories[column]), states
+        return list(levels), states
     values = np.unique(data.states[:, own[0]])
     states = np.repeat(middle, len(values), axis=0)
     states[:, own[0]] = values
@@ -89,8 +86,9 @@ def _selection(results: Any) -> Iterator[str]:
         yield f"least p-value of misfit: {misfit[worst]:.2g}, along {_named(worst, names)}"
 
 
-def _named(key: object, names: tuple[str, ...]) -> str:
-    return " and ".join(names[k] for k in np.atleast_1d(np.asarray(key, dtype=int)))
+def _named(key: Any, names: tuple[str, ...]) -> str:
+    """One feature by its number, or two columns by their names."""
+    return " and ".join(key) if isinstance(key, tuple) else names[key]
 
 
 def reward_table(results: Any, level: float, kind: str, has_errors: bool) -> pd.DataFrame:

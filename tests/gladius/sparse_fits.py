@@ -60,7 +60,7 @@ def ridged_risk(rows: Rows, scaling: Inputs) -> ObservationRisk:
     risk = ObservationRisk(rows, make_features([0], scaling), make_zeta(rows, scaling, [0]))
     factor = []
     for a, phi in enumerate(risk.block.phi):
-        gram = phi.T @ (rows.visits[:, [a]] * phi)
+        gram = phi.T @ (rows.followed[:, [a]] * phi)
         inverse = torch.linalg.inv(gram + torch.tensor(ridge(phi.shape[1])))
         factor.append(torch.linalg.cholesky(inverse))
     return ObservationRisk(risk.rows, risk.reward, risk.zeta, tuple(factor))

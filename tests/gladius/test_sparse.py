@@ -186,7 +186,7 @@ def population_fit(penalty: Array) -> RiskMinimum:
     for _ in range(3):
         visits = torch.tensor(SEEN)[:, None] * policy
         times = visits[rows.origin, rows.action] * share
-        risk = ridged_risk(replace(rows, visits=visits, times=times), scaling)
+        risk = ridged_risk(replace(rows, visits=visits, followed=visits, times=times), scaling)
         start = torch.zeros(3, risk.zeta[0].size, dtype=torch.float64)
         point = solved_point(risk, torch.tensor(REWARD), start)
         fit = RiskMinimum(risk, torch.tensor(penalty), point, 0, 0.0)
@@ -369,26 +369,45 @@ PARITY = np.tile([-1.0, 1.0], 8)
 CODE = np.random.default_rng(7).permutation(np.linspace(-1.0, 1.0, 10))
 
 
-@pytest.mark.parametrize(
-    ("effect", "misfit", "warned"),
-    [(PARITY, (1,), 0), (0.4 * CODE, (1,), 0), (0.3 * CODE, (), 1), (0.0 * PARITY, (), 0)],
-)
-def test_what_no_test_sees_is_not_ok_or_warned_of(effect, misfit, warned) -> None:
-    """Choices that turn with a code: the screen is blind, the bins are not.
-
-    The weaker two were `ok` without a word.
-    """
+def one_shot(effect: Any, *codes: int) -> tuple[Transitions, Any]:
+    """4,000 choices that turn with an effect of codes alone, and the effect in each of them."""
     rng = np.random.default_rng(7)
-    states = np.stack([rng.normal(size=4_000), rng.integers(0, len(effect), 4_000)], axis=1)
-    actions = rng.logistic(size=4_000) > effect[states[:, 1].astype(int)]
-    after = states[rng.permutation(4_000)]
+    noise, numbers = rng.normal(size=4_000), [rng.integers(0, n, 4_000) for n in codes]
+    at, states = effect[tuple(numbers)], np.stack([noise, *numbers], axis=1)
+    actions = rng.logistic(size=4_000) > at
+    return Transitions(states, actions.astype(np.int64), states[rng.permutation(4_000)]), at
+
+
+TOGETHER = np.cos(np.pi / 2 * np.add.outer(np.arange(4.0), np.arange(4.0)))  # r of both codes alone
+
+
+@pytest.mark.filterwarnings("ignore:.*does not depend on s0")
+@pytest.mark.parametrize("effect", [PARITY, 0.4 * CODE, 0.3 * CODE, TOGETHER])
+def test_effects_that_the_screen_does_not_see_are_found_in_cells(effect: Any) -> None:
+    """No polynomial shows these. Of one code they were refused; of two, `ok` with r constant."""
+    data, at = one_shot(effect, *effect.shape)
+    fit = fit_sparse(data)
+    assert fit.diagnostics.status == "ok"
+    assert fit.diagnostics.extra["reward_inputs"] == tuple(range(1, 1 + effect.ndim))
+    log_policy = np.log(fit.policy(data.states))
+    error = np.sqrt(np.mean((log_policy[:, 0] - log_policy[:, 1] - at) ** 2))
+    # 1.5 standard errors of a log-odds of even chances in a cell
+    assert error < 3 / np.sqrt(4_000 / effect.size)
+
+
+@pytest.mark.parametrize(("scale", "is_refused"), [(1.0, True), (0.42, False)])
+def test_a_misfit_along_a_pair_that_r_may_not_have_is_reported(
+    scale: float, is_refused: bool
+) -> None:
+    """A user who names the inputs of r has no cells; the error is that of a guess."""
+    data, _ = one_shot(scale * TOGETHER, 4, 4)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        run = fit_sparse(Transitions(states, actions.astype(np.int64), after)).diagnostics
-    assert run.extra["misfit_inputs"] == misfit
-    assert run.status == ("not_converged" if misfit else "ok")
-    told = [str(one.message)[:24] for one in caught]
-    assert told == ["s1: choices along it dif"] * warned + ["r-hat does not depend on"]
+        run = fit_sparse(data, inputs=[0]).diagnostics
+    assert run.extra["misfit_inputs"] == ((("s1", "s2"),) if is_refused else ())
+    assert run.status == ("not_converged" if is_refused else "ok")
+    found = [str(one.message)[:38] for one in caught if "along both" in str(one.message)]
+    assert found == ["s1 and s2: choices or next values alon"] * (not is_refused)
 
 
 @pytest.mark.parametrize(
@@ -398,6 +417,7 @@ def test_a_misfit_is_warned_of_from_a_ten_thousandth_over_the_number_of_inputs(
     p: float, warned: int, misfit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trust, "misfit_p_values", lambda *_: {0: 0.5, 1: p})
+    monkeypatch.setattr(trust, "pair_p_values", lambda *_: {})
     states = np.random.default_rng(7).normal(size=(100, 2))
     data = Transitions(states, np.arange(100) % 2, states[::-1])
     with warnings.catch_warnings(record=True) as caught:

@@ -109,6 +109,48 @@ def test_choices_that_are_certain_or_worse_than_chance_are_reasons_against_a_fit
         assert [i for i, is_so in enumerate(holds) if is_so] == reasons
 
 
+PAIR = arrays(np.int64, (2, 60), elements=st.integers(0, 3))
+
+
+@settings(max_examples=50)
+@given(PAIR, arrays(np.int64, 60, elements=st.integers(-30, 30)), st.floats(0, 0.99))
+def test_zeta_is_compared_with_next_values_in_cells(
+    rows: Any, tenths: Any, discount: float
+) -> None:
+    """Against a loop over cells and actions."""
+    (cells, actions), residual = rows, tenths / 10
+    noise = {a: np.mean(residual[actions == a] ** 2) for a in actions}
+    statistic = bias = 0.0
+    pairs = set(zip(cells.tolist(), actions.tolist(), strict=True))
+    for cell, a in pairs:
+        e = residual[(cells == cell) & (actions == a)]
+        bias += discount**2 * (e.sum() ** 2 - e @ e) / len(e)
+        if e.any():
+            statistic += e.sum() ** 2 / max(e @ e, len(e) * noise[a])
+    matters = bias > trust.BIAS**2 * 60
+    expected = stats.chi2.sf(statistic, len(pairs)) if matters else 1.0
+    found = trust.value_p_value(cells, actions, residual, discount)
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_pairs_have_a_cell_for_each_of_few_values_and_their_tests_are_counted() -> None:
+    """Columns of 12 values, 13 values in six bins, and two dummies of one category."""
+    rng = np.random.default_rng(0)
+    third = rng.integers(0, 3, 5_000)
+    columns = [rng.integers(0, 12, 5_000), rng.integers(0, 13, 5_000), third == 1, third == 2]
+    sizes: list[int] = []
+
+    def test(cells: Any) -> float:
+        sizes.append(len(np.unique(cells)))
+        return 0.2
+
+    inputs = Inputs.of(np.stack(columns, axis=1).astype(float))
+    found = trust.pair_p_values(inputs, [(0,), (1,), (2, 3)], [test, lambda _: 0.3])
+    assert found == {(0, 1): 0.4, (0, 2): 0.4, (1, 2): 0.4}
+    assert sizes[0] in (72, 84)  # 13 values in bins: values on an edge have one of their own
+    assert sizes[1:] == [36, sizes[0] // 4]
+
+
 @pytest.mark.parametrize("share", [0.99, 1.01])
 def test_frequencies_are_likelier_beyond_ten_deviations_of_a_chi_square(share: float) -> None:
     """Two states with 3 and 2 visited actions have 3 degrees of freedom."""

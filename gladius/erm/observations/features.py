@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gladius.panel.anchor import Anchor
-from gladius.panel.record import Integers, Transitions, index_rows
+from gladius.panel.record import Integers, Transitions, distinct_rows, index_rows
 from gladius.validate import Array
 
 CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
@@ -26,6 +26,7 @@ SUPPORT = (0.0005, 0.9995)  # quantiles of an input between which zeta is not cl
 CONSTANT = 1e-12  # range, relative to 1 or the mean, up to which an input is constant
 SYMMETRIC = 1e-9  # skewness up to which it is rounding
 SAMPLE = 10_000  # observations at equal distances, for quantiles
+CELLS = 144  # combinations of values up to which each has a cell
 COSINES = (30, 50, 60)  # for one, two, and more inputs
 SPREADS = (0.7, 1.5, 3.0)  # standard deviations of the cosines' frequencies
 
@@ -84,7 +85,10 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Features:
-    """Functions of a state: monomials of standardised inputs, and cosines."""
+    """Functions of a state: monomials of standardised inputs, cosines, and cells.
+
+    A cell is 1 where some inputs have, or are nearest to, one combination of their values.
+    """
 
     inputs: tuple[int, ...]  # q columns of the state
     center: Array  # center, scale: (q,) by which they are standardised
@@ -95,12 +99,14 @@ class Features:
     phases: Array  # (c,)
     low: Array  # low, high: (q,) the box to which standardised inputs are clipped, or (m, q) boxes
     high: Array
-    removed: Array  # (terms, c) combination of monomials that is subtracted from each cosine
+    removed: Array  # (terms, c) monomials that are subtracted from each cosine and cell
+    # positions in `inputs`, and the (m, k) combinations of their standardised values
+    cells: tuple[tuple[tuple[int, ...], Array], ...] = ()
 
     @property
     def size(self) -> int:
         """Number of functions."""
-        return len(self.terms) + len(self.phases)
+        return len(self.terms) + int(self.removed.shape[1])
 
     def standardised(self, states: Tensor) -> Tensor:
         """(n, q) the inputs at (n, d) states, within the box; (n, m, q) within m boxes."""
@@ -112,15 +118,37 @@ class Features:
         z = z[:, None] if low.dim() == 2 else z
         return torch.minimum(torch.maximum(z, low), high)
 
+    def with_block(self, block: Features, removed: Array | float = 0.0) -> Features:
+        """These functions with the cosines or cells of a block of the same inputs, less monomials.
+
+        Cosines stand before cells, and a block has one of both.
+        """
+        own = np.broadcast_to(removed, (len(self.terms), block.removed.shape[1]))
+        cosines = len(self.phases)
+        before, after = self.removed[:, :cosines], self.removed[:, cosines:]
+        return replace(
+            self,
+            frequencies=np.concatenate([self.frequencies, block.frequencies], axis=1),
+            phases=np.concatenate([self.phases, block.phases]),
+            removed=np.concatenate(
+                [before, after, own] if block.cells else [before, own, after], axis=1
+            ),
+            cells=(*self.cells, *block.cells),
+        )
+
     def __call__(self, states: Tensor) -> Tensor:
         """(n, size) values at (n, d) states; (n, m, size) with m boxes."""
         z = self.standardised(states)
         monomials = torch.stack([z[..., list(term)].prod(dim=-1) for term in self.terms], dim=-1)
-        if not len(self.phases):
+        if self.size == len(self.terms):
             return monomials
         angles = z @ torch.as_tensor(self.frequencies).to(z) + torch.as_tensor(self.phases).to(z)
+        curves = [torch.cos(angles)]
+        for positions, values in self.cells:
+            distances = torch.cdist(z[..., list(positions)], torch.as_tensor(values).to(z))
+            curves.append(torch.nn.functional.one_hot(distances.argmin(dim=-1), len(values)).to(z))
         removed = monomials @ torch.as_tensor(self.removed).to(z)
-        return torch.cat([monomials, torch.cos(angles) - removed], dim=-1)
+        return torch.cat([monomials, torch.cat(curves, dim=-1) - removed], dim=-1)
 
 
 def make_features(
@@ -130,14 +158,22 @@ def make_features(
     *,
     curved: Sequence[int] = (),
     box: tuple[Array, Array] | None = None,
+    in_cells: bool = False,
 ) -> Features:
     """1, some columns and products of them, and cosines of those among them that are `curved`.
 
-    Frequencies and phases are drawn from one seed, the same in every fit.
+    Frequencies and phases are drawn from one seed, the same in every fit. Two or more columns with
+    up to CELLS combinations of values have a cell for each in place of the cosines, if `in_cells`.
     """
     columns = [int(k) for k in columns]
     positions = [columns.index(k) for k in curved]
     count = COSINES[min(len(positions), len(COSINES)) - 1] if positions else 0
+    cells: tuple[tuple[tuple[int, ...], Array], ...] = ()
+    if in_cells:
+        values, _ = distinct_rows(inputs.sample[:, list(curved)])
+        if len(values) <= CELLS:
+            z = (values - inputs.center[list(curved)]) / inputs.scale[list(curved)]
+            cells, count = ((tuple(positions), z),), 0
     rng = np.random.default_rng(0)
     frequencies = np.zeros((len(columns), count))
     spread = np.resize(SPREADS, count) / np.sqrt(max(1, len(positions)))
@@ -154,7 +190,8 @@ def make_features(
         phases=rng.uniform(0, 2 * np.pi, count),
         low=low,
         high=high,
-        removed=np.zeros((len(monomials), count)),
+        removed=np.zeros((len(monomials), count + sum(len(values) for _, values in cells))),
+        cells=cells,
     )
 
 

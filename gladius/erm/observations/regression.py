@@ -22,6 +22,7 @@ LOGIT_STEPS = 25
 LOGIT_DECREMENT = 1e-8  # nats an observation
 SHORTEST = 1e-6  # share of a step
 LINEAR_RIDGE = 0.01  # of the linear terms of zeta in D, relative to the cosines'
+CELL_RIDGE = 1e-6  # of cells, which a test has found to matter: one observation's at most
 EFFECTIVE = 1.4  # weight of the effective degrees of freedom in cross-validation
 
 

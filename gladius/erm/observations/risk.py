@@ -23,6 +23,7 @@ from torch import Tensor
 
 from gladius.erm.observations.features import Features, Rows
 from gladius.erm.observations.regression import (
+    CELL_RIDGE,
     LINEAR_RIDGE,
     cross_validation,
     inverse_root,
@@ -161,6 +162,7 @@ class ObservationRisk:
         relative = value.new_ones(self.zeta[0].size)
         relative[: len(self.zeta[0].terms)] = LINEAR_RIDGE
         relative[0] = 0.0
+        relative[len(self.zeta[0].terms) + len(self.zeta[0].phases) :] = CELL_RIDGE
         for a, phi in enumerate(self.functions_of_zeta):
             of_action = rows.action == a
             times, next_value = rows.times[of_action], value[rows.target[of_action]]

@@ -33,11 +33,15 @@ SAME = 1e-3  # difference of statistics that no chi-square sees, and no stop or 
 
 
 def fit_form(
-    rows: Rows, inputs: Inputs, of_reward: Sequence[int], zeta: Sequence[int]
+    rows: Rows,
+    inputs: Inputs,
+    of_reward: Sequence[int],
+    zeta: Sequence[int],
+    together: Sequence[tuple[int, ...]] = (),
 ) -> RiskMinimum:
     """The minimum with the monomials of r: inputs and products that pass, thinned out by BIC."""
     pairs = list(combinations(range(len(of_reward)), 2))
-    functions = make_zeta(rows, inputs, zeta)
+    functions = make_zeta(rows, inputs, zeta, together)
     reward = make_features(of_reward, inputs, pairs if len(of_reward) <= FEW else ())
     fit = fit_unpenalised(ObservationRisk(rows, reward, functions))
     if len(of_reward) > FEW:
@@ -57,8 +61,13 @@ def fit_unpenalised(risk: ObservationRisk) -> RiskMinimum:
     return minimise(risk, none, fit.point.theta, risk.regress(fit.v), fit)
 
 
-def make_zeta(rows: Rows, inputs: Inputs, columns: Sequence[int]) -> tuple[Features, ...]:
-    """The functions of zeta(., a) for each action, clipped to where the action was taken."""
+def make_zeta(
+    rows: Rows, inputs: Inputs, columns: Sequence[int], together: Sequence[tuple[int, ...]] = ()
+) -> tuple[Features, ...]:
+    """The functions of zeta(., a) for each action, clipped to where the action was taken.
+
+    Inputs that matter `together` have cosines of their own, beside those of all.
+    """
     columns = [int(k) for k in columns]
     z = (rows.states[:, columns].numpy(force=True) - inputs.center[columns]) / inputs.scale[columns]
     features = []
@@ -68,7 +77,11 @@ def make_zeta(rows: Rows, inputs: Inputs, columns: Sequence[int]) -> tuple[Featu
             order = np.argsort(values, kind="stable")
             share = np.cumsum(visits[order]) / visits.sum()
             box[:, k] = values[order][np.searchsorted(share, SUPPORT).clip(0, len(z) - 1)]
-        features.append(make_features(columns, inputs, curved=columns, box=(box[0], box[1])))
+        bounds = box[0], box[1]
+        every = make_features(columns, inputs, curved=columns, box=bounds)
+        for curved in together:
+            every = every.with_block(make_features(columns, inputs, curved=curved, in_cells=True))
+        features.append(every)
     return tuple(features)
 
 
@@ -131,8 +144,13 @@ def drop_terms(fit: RiskMinimum) -> RiskMinimum:
         fit = trial
 
 
-def add_curvature(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
+def add_curvature(
+    fit: RiskMinimum, inputs: Inputs, together: Sequence[tuple[int, ...]] = ()
+) -> RiskMinimum:
     """The fit with cosines of one or two inputs, a block at a time while REML gains enough.
+
+    Of more than FEW inputs only the sets in `together` are curved together, in cells if they have
+    few values.
 
     LEAVES_FIXED_FORM is for one set of inputs. More sets have to gain more, and BIC's price is paid
     for each input beyond the first or without a term in r so far: where zeta is curved in it, noise
@@ -141,6 +159,7 @@ def add_curvature(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
     rows, columns = fit.risk.rows, fit.risk.reward.inputs
     sizes = (1, 2) if len(columns) <= FEW else (1,)
     sets = [curved for size in sizes for curved in combinations(columns, size)]
+    sets += [curved for curved in together if set(curved) <= set(columns)]
     monomials = fit.risk.reward(rows.states)
     weighted = monomials * rows.seen[:, None]
     gram = weighted.T @ monomials
@@ -148,16 +167,10 @@ def add_curvature(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
         largest, best = 0.0, fit
         added: tuple[int, ...] = ()
         for curved in sets:
-            block = make_features(columns, inputs, curved=curved)
+            block = make_features(columns, inputs, curved=curved, in_cells=curved in together)
             cosines = block(rows.states)[:, len(block.terms) :]
             removed = solve(gram, weighted.T @ cosines).numpy(force=True)
-            reward = fit.risk.reward
-            wider = replace(
-                reward,
-                frequencies=np.concatenate([reward.frequencies, block.frequencies], axis=1),
-                phases=np.concatenate([reward.phases, block.phases]),
-                removed=np.concatenate([reward.removed, removed], axis=1),
-            )
+            wider = fit.risk.reward.with_block(block, removed)
             gain, trial = fit_penalised(fit, fit.risk.with_reward(wider))
             further = set(curved) - set(reward_inputs(fit.risk.reward))
             price = rows.log_size * max(len(curved) - 1, len(further))
@@ -245,4 +258,5 @@ def reward_inputs(reward: Features) -> tuple[int, ...]:
     """The inputs on which r depends."""
     positions = {i for term in reward.terms for i in term}
     positions |= set(np.flatnonzero(np.any(reward.frequencies != 0, axis=1)).tolist())
+    positions |= {i for cells, _ in reward.cells for i in cells}
     return tuple(sorted(reward.inputs[i] for i in positions))

@@ -21,6 +21,8 @@ Implementation choices:
   of rewards less the anchor's mean, so that its constant decides nothing. At discount factors above
   NEAR_ONE further fits lower them until V is near 0, where steps are best conditioned. The last is
   not ok if it moves r by MOVED, or if one before was likelier. r and Q are raised again.
+- Where choices or next values differ from the fit along an input, or in the cells of a pair of
+  columns (`misfit`), r and zeta get its cells and the fit is repeated, at most MOST_TOGETHER times.
 - Intervals come from the minimum with the terms that `form` left out (`widened`).
 - Constants were tuned on other seeds than the exhibits use. FALSE_SHARE, the undersmoothing and the
   price of a curve in a new input were tuned after an exhibit had shown a fault.
@@ -31,7 +33,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,13 +54,19 @@ from gladius.erm.observations.selection import (
 from gladius.model.estimate import Estimate, Fit
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.panel.ties import TIE
+from gladius.panel.ties import TIE, ranking
 from gladius.validate import Array, InputError
 
 DIFFERS = (
     "{}: choices along it differ from the fit (p = {:.1g}): if its values are a code, give a"
     " column for each; else r may jump or bend"
 )
+TOGETHER = (
+    "{}: choices or next values along both differ from the fit (p = {:.1g}): r may depend on both"
+    " at once in a way that it does not allow for; join them to one column in categorical"
+)
+MOST_TOGETHER = 3  # inputs or pairs along which choices differ, that r and zeta get in cells
+MOST_PAIRED = 40  # columns up to which all pairs are tested
 ROUNDS = 4  # of the selection of zeta's inputs
 NO_EFFECT = "r-hat does not depend on {}: no test finds that it does; a method with a form keeps it"
 NEAR_ONE = 0.99  # discount factor
@@ -156,34 +166,29 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     if of_reward is None:
         choice = with_anchor(choice, inputs, anchor)
     asked = (of_reward, of_zeta)
-    ends, level = bool(data.done.any()), 0.0
-    if not ends:  # whatever constant the anchor's reward has, the fit is the same
+    level = 0.0
+    if not data.done.any():  # whatever constant the anchor's reward has, the fit is the same
         level = float(np.mean(anchor.values(data.states))) / (1 - discount)
-    fit, transition, is_settled = settle(data, inputs, choice, asked, anchor, discount, level)
-    has_level = True
-    if discount > NEAR_ONE and not ends:
-        best, shift = fit, np.inf
-        for _ in range(LEVELS):
-            seen = fit.risk.rows.seen
-            level += float(seen @ fit.v / seen.sum())
-            before = fit
-            fit, transition, is_settled = settle(
-                data, inputs, choice, asked, anchor, discount, level
-            )
-            shift = difference(before, fit, data)
-            best = min(best, fit, key=lambda one: one.point.nll if one.converged else np.inf)
-            if shift <= MOVED:
-                break
-        is_beaten = fit.point.nll > best.point.nll + BEATEN
-        has_level = shift <= MOVED and not is_beaten
-    fit = add_curvature(fit, inputs)
-    policy = torch.softmax(fit.q, dim=1).numpy(force=True)
-    misfit = trust.misfit_p_values(
-        inputs, data.actions, policy[fit.risk.rows.state_index.numpy(force=True)], others
-    )
-    for k, p in misfit.items():
-        if trust.REJECTED <= p < trust.DOUBTFUL / len(misfit):  # below, the status says so
-            warnings.warn(DIFFERS.format(data.feature_names[k], p), stacklevel=2)
+    together: tuple[tuple[int, ...], ...] = ()
+    while True:
+        fit, transition, level, is_settled, has_level = settle_level(
+            data, inputs, choice, asked, anchor, discount, level, together
+        )
+        fit = add_curvature(fit, inputs, together)
+        policy = torch.softmax(fit.q, dim=1).numpy(force=True)
+        misfit, doubtful = misfits(fit, inputs, data, policy, choice.inputs)
+        open_to = set(range(data.states.shape[1]) if of_reward is None else of_reward)
+        new = [one for one in doubtful.values() if one not in together and set(one) <= open_to]
+        if not new or len(together) == MOST_TOGETHER:
+            break
+        together = (*together, new[0])
+        every = tuple(dict.fromkeys((*choice.inputs, *new[0])))
+        choice = InputSelection(every, choice.p_values)
+    for key in doubtful:
+        if misfit[key] >= trust.REJECTED:  # below, the status says so
+            text = TOGETHER if isinstance(key, tuple) else DIFFERS
+            name = " and ".join(key) if isinstance(key, tuple) else data.feature_names[key]
+            warnings.warn(text.format(name, misfit[key]), stacklevel=2)
     dropped = np.setdiff1d(np.flatnonzero(inputs.varies), reward_inputs(fit.risk.reward))
     if len(dropped) and len(inputs.varies) <= FEW_FEATURES:
         names = ", ".join(data.feature_names[k] for k in dropped)
@@ -198,9 +203,83 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "inputs_settled": is_settled,
         "level_settled": has_level,
         "misfit_p_values": misfit,
-        "misfit_inputs": tuple(k for k, p in misfit.items() if p < trust.REJECTED),
+        "misfit_inputs": tuple(key for key in doubtful if misfit[key] < trust.REJECTED),
     }
     return estimate(fit, anchor, level, policy, extra)
+
+
+def misfits(
+    fit: RiskMinimum,
+    inputs: Inputs,
+    data: Transitions,
+    policy: Array,
+    selected: Sequence[int],
+) -> tuple[dict[Any, float], dict[Any, tuple[int, ...]]]:
+    """p-values by input, and by the names of two columns; and the doubtful ones, with their inputs.
+
+    The doubtful are in order, those of one input first. A pair is none if one of its inputs is by
+    itself. Beyond MOST_PAIRED columns the pairs are of those selected. `policy` is (S, A).
+    """
+    rows, phi, seen = fit.risk.rows, fit.risk.block.phi, data.followed
+    at, actions = policy[rows.state_index.numpy(force=True)], data.actions
+    found: dict[Any, float] = dict(trust.misfit_p_values(inputs, actions, at, rows.others))
+    bars: dict[Any, float] = dict.fromkeys(found, trust.DOUBTFUL / len(found))
+    members: dict[Any, tuple[int, ...]] = {k: (k,) for k in found}
+    alone = {k for k, p in found.items() if p < bars[k]}
+    zeta = torch.stack([phi[a] @ fit.point.zeta[a] for a in rows.actions], dim=1)
+    own = zeta[rows.state_index, torch.tensor(actions)]
+    residual = (fit.v[rows.next_index] * rows.continues - own).numpy(force=True)
+    columns = data.features_of_columns
+    tested = [name for name, of in columns.items() if np.any(inputs.varies[list(of)])]
+    if len(tested) > MOST_PAIRED:
+        tested = [name for name in tested if set(columns[name]) & set(selected)]
+    pairs = trust.pair_p_values(
+        inputs,
+        [columns[name] for name in tested],
+        (
+            partial(trust.p_value, actions=actions, policy=at, others=rows.others, excess=True),
+            lambda cells: trust.value_p_value(
+                cells[seen], actions[seen], residual[seen], rows.discount
+            ),
+        ),
+    )
+    for (i, j), p in pairs.items():
+        pair = tested[i], tested[j]
+        found[pair], bars[pair] = p, trust.DOUBTFUL / len(pairs)
+        members[pair] = (*columns[pair[0]], *columns[pair[1]])
+    keys = [key for key in found if found[key] < bars[key]]
+    keys = [keys[i] for i in ranking([found[key] for key in keys])] if keys else []
+    keys = [k for k in keys if k in alone or not alone & set(members[k])]
+    return found, {key: members[key] for key in sorted(keys, key=lambda key: key not in alone)}
+
+
+def settle_level(
+    data: Transitions,
+    inputs: Inputs,
+    choice: InputSelection,
+    asked: tuple[Sequence[int] | None, Sequence[int] | None],
+    anchor: Anchor,
+    discount: float,
+    level: float,
+    together: Sequence[tuple[int, ...]],
+) -> tuple[RiskMinimum, InputSelection, float, bool, bool]:
+    """`settle` with the level of V; the level, and whether inputs and level settled."""
+    given = data, inputs, choice, asked, anchor, discount
+    fit, transition, is_settled = settle(*given, level, together)
+    if discount <= NEAR_ONE or data.done.any():
+        return fit, transition, level, is_settled, True
+    best, shift = fit, np.inf
+    for _ in range(LEVELS):
+        seen = fit.risk.rows.seen
+        level += float(seen @ fit.v / seen.sum())
+        before = fit
+        fit, transition, is_settled = settle(*given, level, together)
+        shift = difference(before, fit, data)
+        best = min(best, fit, key=lambda one: one.point.nll if one.converged else np.inf)
+        if shift <= MOVED:
+            break
+    is_beaten = fit.point.nll > best.point.nll + BEATEN
+    return fit, transition, level, is_settled, shift <= MOVED and not is_beaten
 
 
 def difference(before: RiskMinimum, fit: RiskMinimum, data: Transitions) -> float:
@@ -227,6 +306,7 @@ def settle(
     anchor: Anchor,
     discount: float,
     level: float,
+    together: Sequence[tuple[int, ...]],
 ) -> tuple[RiskMinimum, InputSelection, bool]:
     """The fit, the inputs of zeta, and whether their choice settled.
 
@@ -236,6 +316,7 @@ def settle(
         choice: of the inputs of r.
         asked: inputs of r and of zeta that the user named.
         level: a constant by which the V of the fit is lower.
+        together: sets of inputs that matter together, which zeta has too.
     """
     of_reward, of_zeta = asked
     by, used = (1 - discount) * level, tuple(sorted(choice.inputs))
@@ -248,13 +329,16 @@ def settle(
         observed = torch.tensor(data.actions), torch.tensor(data.followed).double()
         outcome = NextValue(next_value, *observed, data.number_of_actions)
         transition = select_inputs(inputs, outcome, of_zeta)
-        rounds.append(tuple(sorted(set(transition.inputs))))
+        further = [k for one in together for k in one] if of_zeta is None else []
+        rounds.append(tuple(sorted({*transition.inputs, *further})))
         if rounds[-1] in rounds[:-1]:
             break
         united = tuple(sorted({*choice.inputs, *rounds[-1]}))
         if united != used:
             rows, used = Rows.of(data, united, anchor, discount, by), united
-        fit = fit_form(rows, inputs, used if of_reward is None else choice.inputs, rounds[-1])
+        of_r = used if of_reward is None else choice.inputs
+        joint = [one for one in together if set(one) <= set(rounds[-1])]
+        fit = fit_form(rows, inputs, of_r, rounds[-1], joint)
         value = fit.v
     return fit, transition, len(rounds) > 1 and rounds[-1] == rounds[-2]
 
