@@ -18,7 +18,9 @@ the number of groups per observation, each weighted by its variance. E5 takes th
 independent given the pairs, which those of a path are not exactly.
 
 Rule, written before the first run: the mean over data sets of measured less derived share is within
-its interval of Student's t, at 5 % over all comparisons of the exhibit (Bonferroni).
+its interval of Student's t, at 5 % over all comparisons of the exhibit (Bonferroni). The run
+rejected one of 20, N = 5,000 with 5 dummies: .07 per cent with a standard error of .02. That of 300
+further data sets, drawn to look into it, is .002 with .011. Rule, seeds and numbers stay.
 
 The known reward is that of maintaining, whose next mileage is random. The public code's anchor is
 replacing (the paper names none): its next mileage is certain, so the TD loss has no bias at Q*.
@@ -206,7 +208,9 @@ def render(results: View, out: Path) -> None:
     }
     pairs = [(TITLES[protocol], f"{int(row):,}") for protocol, row in labels]
     index = pd.MultiIndex.from_tuples(pairs, names=["zeta", "N"])
-    below = notes(NAME, sets=REPETITIONS, limit=f"{limit():.3f}")
+    agrees = agreement(frame)
+    agreeing = f"{sum(agrees)} of {len(agrees)}"
+    below = notes(NAME, sets=REPETITIONS, limit=f"{limit():.3f}", agreeing=agreeing)
     layout.write(pd.DataFrame(texts, index), out, NAME, EXHIBIT.title, below)
     layout.save(_draw(frame), out, NAME)
 
@@ -244,7 +248,7 @@ def verdict(folder: Path) -> str:
     of = {p: frame[frame["protocol"].eq(p) & frame["statistic"].eq(SHARE)]["value"] for p in TITLES}
     rare = of[FREE[max(DUMMIES)]]
     return (
-        f"Measured and derived shares of the bias agree in {sum(agrees)} of {len(agrees)};"
+        f"Measured shares of the bias and those of E5 agree in {sum(agrees)} of {len(agrees)};"
         f" with {max(DUMMIES)} dummies free zeta leaves {rare.min():.0f} to {rare.max():.0f} %,"
         f" zeta by mileage at most {of[FIXED].max():.2g} %"
     )
