@@ -242,14 +242,14 @@ def _draw(frame: pd.DataFrame) -> layout.Figure:
 
 
 def verdict(folder: Path) -> str:
-    """Whether derived and measured shares agree; the least and the largest share left at most K."""
+    """How often derived and measured shares agree; what is left with most dummies."""
     frame = pd.read_csv(folder / f"{NAME}.csv")
     agrees = agreement(frame)
     of = {p: frame[frame["protocol"].eq(p) & frame["statistic"].eq(SHARE)]["value"] for p in TITLES}
     rare = of[FREE[max(DUMMIES)]]
     return (
-        f"Measured shares of the bias and those of E5 agree in {sum(agrees)} of {len(agrees)};"
-        f" with {max(DUMMIES)} dummies free zeta leaves {rare.min():.0f} to {rare.max():.0f} %,"
+        f"Measured shares of the bias and those of E5 agree in {sum(agrees)} of {len(agrees)}\n"
+        f"With {max(DUMMIES)} dummies free zeta leaves {rare.min():.0f} to {rare.max():.0f} %,"
         f" zeta by mileage at most {of[FIXED].max():.2g} %"
     )
 

@@ -96,9 +96,9 @@ class Numbers:
         return duration(sum(manifest.get("cpu_seconds", 0.0) for manifest in manifests))
 
     def verdict(self, exhibit: str) -> str:
-        """What the overview says first of an exhibit, up to a semicolon."""
+        """What the overview says first of an exhibit."""
         of = exhibits.load(exhibit).verdict
-        return "" if of is None else of(self.folder).partition(";")[0]
+        return "" if of is None else of(self.folder).partition("\n")[0]
 
     def agreeing(self, exhibit: str, protocol: str) -> str:
         """`k of n`: how many printed MAPEs agree with the lines of a protocol."""
