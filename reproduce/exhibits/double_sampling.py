@@ -248,7 +248,7 @@ def verdict(folder: Path) -> str:
     of = {p: frame[frame["protocol"].eq(p) & frame["statistic"].eq(SHARE)]["value"] for p in TITLES}
     rare = of[FREE[max(DUMMIES)]]
     return (
-        f"Measured shares of the bias and those of E5 agree in {sum(agrees)} of {len(agrees)}\n"
+        f"Measured and derived shares agree in {sum(agrees)} of {len(agrees)}\n"
         f"With {max(DUMMIES)} dummies free zeta leaves {rare.min():.0f} to {rare.max():.0f} %,"
         f" zeta by mileage at most {of[FIXED].max():.2g} %"
     )
