@@ -34,6 +34,7 @@ FUNCTIONS = {
     "levels": "reproduce.cells.corrected:constants",
     "paths": "reproduce.cells.corrected:paths",
     "coverage": "reproduce.exhibits.coverage:compute",
+    "double_sampling": "reproduce.exhibits.double_sampling:compute",
     "figure_gumbel": "reproduce.exhibits.figure_gumbel:compute",
     "rust": "reproduce.exhibits.rust:compute",
     "rust_raw": "reproduce.exhibits.rust:raw",

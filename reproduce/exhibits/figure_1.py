@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from reproduce.cells.bus_exact import bound_cell
-from reproduce.cells.many_inputs import BUS, fitting
+from reproduce.cells.many_inputs import fitting
 from reproduce.drawing import layout
 from reproduce.drawing.layout import PAPER, Column
 from reproduce.drawing.notes import notes
@@ -46,7 +46,7 @@ def entries(smoke: bool) -> list[Entry]:
     """K by K, the two bounds last; ours at K = 0 too, for the paired difference."""
     method, options, times, _ = FITS[OURS]
     times = SMOKE_REPETITIONS if smoke else times
-    listed = [Entry("0", *OURS, fitting(method, BUS, 0, times, smoke, options))]
+    listed = [Entry("0", *OURS, fitting(method, 0, times, smoke, options))]
     for k in SMOKE_INPUTS if smoke else INPUTS:
         for which in SMOKE_FITS if smoke else FITS:
             method, options, few, many = FITS[which]
@@ -55,7 +55,7 @@ def entries(smoke: bool) -> list[Entry]:
                 times = SMOKE_REPETITIONS
             if smoke and which == NETWORK:
                 options = options | {"steps": SMOKE_STEPS}
-            listed.append(Entry(str(k), *which, fitting(method, BUS, k, times, smoke, options)))
+            listed.append(Entry(str(k), *which, fitting(method, k, times, smoke, options)))
         for which in (DENSE, SPARSE):
             listed.append(Entry(str(k), *which, bound_cell(k, which == DENSE)))
     return listed

@@ -96,6 +96,11 @@ class Numbers:
         manifests = (read_manifest(self.folder, name) for name in names)
         return duration(sum(manifest.get("cpu_seconds", 0.0) for manifest in manifests))
 
+    def verdict(self, exhibit: str) -> str:
+        """What the overview says first of an exhibit."""
+        of = exhibits.load(exhibit).verdict
+        return "" if of is None else of(self.folder).partition("\n")[0]
+
     def agreeing(self, exhibit: str, protocol: str) -> str:
         """`k of n`: how many printed MAPEs agree with the lines of a protocol."""
         frame = compare.compare(exhibits.load(exhibit), self.folder)
@@ -131,7 +136,7 @@ def environment(folder: Path) -> Environment:
     made.filters |= {"number": number}
     made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER}
     names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
-    names += ["agreeing", "agreed", "time"]
+    names += ["agreeing", "agreed", "time", "verdict"]
     made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
     made.globals |= {"shares": origins.shares}
     made.globals |= {"origins": origins.counts, "words": origins.WORDS, "stored": origins.stored}

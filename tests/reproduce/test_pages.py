@@ -13,7 +13,10 @@ from reproduce import exhibits
 from reproduce.pages import findings, readme
 from reproduce.run import GENERATED
 
-READ = ("accuracy", "figure_1", "stability", "table_2", "table_2_author", "table_4", "claims")
+READ = (
+    *("accuracy", "double_sampling", "figure_1", "stability"),
+    *("table_2", "table_2_author", "table_4", "claims"),
+)
 
 
 def rendered(template: str, folder: Path) -> str:
