@@ -90,6 +90,17 @@ Proof.
     assert (0 <= x n) by auto. lra.
 Qed.
 
+Lemma sum_two : forall n x k l, (forall i, (i < n)%nat -> 0 <= x i) -> k <> l ->
+  (k < n)%nat -> (l < n)%nat -> x k + x l <= sum n x.
+Proof.
+  induction n; intros x k l H E Hk Hl; [lia |]. simpl.
+  assert (H' : forall i, (i < n)%nat -> 0 <= x i) by auto.
+  destruct (Nat.eq_dec k n) as [Ek | Ek]; [| destruct (Nat.eq_dec l n) as [El | El]].
+  - subst. pose proof (sum_term n x l H' ltac:(lia)). lra.
+  - subst. pose proof (sum_term n x k H' ltac:(lia)). lra.
+  - pose proof (IHn x k l H' E ltac:(lia) ltac:(lia)). pose proof (H n (Nat.lt_succ_diag_r n)). lra.
+Qed.
+
 (* one index alone *)
 Definition one (i j : nat) : R := if Nat.eqb i j then 1 else 0.
 
