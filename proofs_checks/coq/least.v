@@ -1,7 +1,7 @@
 (* The rest of Theorem 1 of corrected.md: (l, e) are coordinates of tables, and entropy is the least
    value of g. *)
 Require Import Reals Lra Lia Psatz FunctionalExtensionality.
-Require Import vectors two_time_scales softmax risk gradient pl.
+Require Import vectors contraction two_time_scales softmax risk gradient pl.
 Open Scope R_scope.
 
 (* --- statements *)
@@ -54,32 +54,6 @@ Proof.
   eapply Rle_trans; [apply G; auto |]. rewrite sum_scal, H1 by auto. lra.
 Qed.
 
-Lemma powers_vanish : forall M eps, 0 < eps -> exists T, forall t, (T <= t)%nat -> beta ^ t * M < eps.
-Proof.
-  intros M eps He. pose proof (Rabs_pos M) as Hm.
-  destruct (pow_lt_1_zero beta ltac:(rewrite Rabs_pos_eq; lra) (eps / (Rabs M + 1))) as [T H].
-  { apply Rdiv_lt_0_compat; lra. }
-  exists T. intros t Ht. specialize (H t Ht). rewrite Rabs_pos_eq in H by (apply pow_le; lra).
-  assert (E : eps / (Rabs M + 1) * (Rabs M + 1) = eps) by (field; lra).
-  pose proof (Rle_abs M). pose proof (pow_le beta t (proj1 Hb)). nra.
-Qed.
-
-Lemma fixed_point_unique : forall d, (forall x, (x < n)%nat -> d x = apply_once d x) ->
-  forall x, (x < n)%nat -> d x = 0.
-Proof.
-  intros d H. set (M := sum n (fun x => Rabs (d x))).
-  assert (B : forall t x, (x < n)%nat -> Rabs (d x) <= beta ^ t * M).
-  { induction t; intros x Hx; simpl.
-    - rewrite Rmult_1_l. apply (sum_term n (fun x => Rabs (d x))); [intros; apply Rabs_pos | auto].
-    - rewrite H by auto. rewrite Rmult_assoc. apply contraction; auto. }
-  intros x Hx. destruct (Req_dec (d x) 0) as [| Z]; auto. exfalso.
-  destruct (powers_vanish M (Rabs (d x)) (Rabs_pos_lt _ Z)) as [T HT].
-  specialize (HT T (le_n T)). pose proof (B T x Hx). lra.
-Qed.
-
-Fixpoint iterated (t : nat) : vector :=
-  match t with O => fun _ => 0 | S k => fun x => c x + apply_once (iterated k) x end.
-
 Lemma apply_less : forall V U x, apply_once V x - apply_once U x = apply_once (less V U) x.
 Proof.
   intros. unfold apply_once, less.
@@ -88,82 +62,20 @@ Proof.
   rewrite sum_plus, sum_scal. ring.
 Qed.
 
-Let M := sum n (fun x => Rabs (c x)).
-
-Lemma iterated_step : forall t x, (x < n)%nat ->
-  Rabs (iterated (S t) x - iterated t x) <= beta ^ t * M.
+Lemma affine_contracts : contracts n (fun V x => c x + apply_once V x) beta.
 Proof.
-  induction t; intros x Hx.
-  - simpl. unfold apply_once. rewrite (sum_ext n _ (fun _ => 0)), sum_const by (intros; ring).
-    replace (c x + beta * (INR n * 0) - 0) with (c x) by ring. rewrite Rmult_1_l.
-    apply (sum_term n (fun x => Rabs (c x))); [intros; apply Rabs_pos | auto].
-  - change (iterated (S (S t)) x) with (c x + apply_once (iterated (S t)) x).
-    change (iterated (S t) x) with (c x + apply_once (iterated t) x).
-    replace (c x + apply_once (iterated (S t)) x - (c x + apply_once (iterated t) x))
-      with (apply_once (iterated (S t)) x - apply_once (iterated t) x) by ring.
-    rewrite apply_less. simpl pow. rewrite Rmult_assoc. apply contraction; auto.
-Qed.
-
-Lemma iterated_far : forall s t x, (x < n)%nat ->
-  Rabs (iterated (t + s) x - iterated t x) <= beta ^ t * (M / (1 - beta)).
-Proof.
-  intros s t x Hx.
-  assert (M0 : 0 <= M) by (apply sum_pos; intros; apply Rabs_pos).
-  assert (G : Rabs (iterated (t + s) x - iterated t x) <=
-    beta ^ t * (M / (1 - beta)) * (1 - beta ^ s)).
-  { induction s.
-    - rewrite Nat.add_0_r, Rminus_diag_eq, Rabs_R0 by auto. simpl. lra.
-    - replace (iterated (t + S s) x - iterated t x) with
-        ((iterated (S (t + s)) x - iterated (t + s) x) + (iterated (t + s) x - iterated t x))
-        by (rewrite Nat.add_succ_r; ring).
-      eapply Rle_trans; [apply Rabs_triang |].
-      eapply Rle_trans; [apply Rplus_le_compat; [apply iterated_step; auto | exact IHs] |].
-      right. rewrite pow_add. simpl. field. lra. }
-  pose proof (pow_le beta s (proj1 Hb)). pose proof (pow_le beta t (proj1 Hb)).
-  assert (0 <= beta ^ t * (M / (1 - beta))).
-  { apply Rmult_le_pos; auto. unfold Rdiv. apply Rmult_le_pos; auto. left.
-    apply Rinv_0_lt_compat. lra. }
-  nra.
-Qed.
-
-Lemma converges : forall x, { l | (x < n)%nat -> Un_cv (fun t => iterated t x) l }.
-Proof.
-  intros x. destruct (lt_dec x n) as [Hx | Hx]; [| exists 0; intros; lia].
-  destruct (R_complete (fun t => iterated t x)) as [l Hl]; [| exists l; auto].
-  intros eps He. destruct (powers_vanish (M / (1 - beta)) eps He) as [T HT].
-  exists T. intros a a' Ha Ha'. unfold R_dist.
-  destruct (le_lt_dec a' a) as [L | L].
-  - replace a with (a' + (a - a'))%nat by lia.
-    eapply Rle_lt_trans; [apply iterated_far; auto | apply HT; auto].
-  - rewrite Rabs_minus_sym. replace a' with (a + (a' - a))%nat by lia.
-    eapply Rle_lt_trans; [apply iterated_far; auto | apply HT; auto].
-Qed.
-
-Lemma sum_converges : forall m (u : nat -> vector) l a, (m <= n)%nat ->
-  (forall y, (y < m)%nat -> Un_cv (fun t => u t y) (l y)) ->
-  Un_cv (fun t => sum m (fun y => a y * u t y)) (sum m (fun y => a y * l y)).
-Proof.
-  induction m; intros u l a Hm H; simpl.
-  - intros eps He. exists O. intros. unfold R_dist. rewrite Rminus_diag_eq, Rabs_R0; auto.
-  - apply CV_plus; [apply IHm; [lia | auto] |].
-    apply (CV_mult (fun _ => a m) (fun t => u t m)); [| apply H; auto].
-    intros eps He. exists O. intros. unfold R_dist. rewrite Rminus_diag_eq, Rabs_R0; auto.
+  split; [auto |]. intros V U M H x Hx.
+  replace (c x + apply_once V x - (c x + apply_once U x))
+    with (apply_once V x - apply_once U x) by ring.
+  rewrite apply_less. apply contraction; auto.
 Qed.
 
 Lemma fixed_point : exists V, forall x, (x < n)%nat -> V x = c x + apply_once V x.
-Proof.
-  exists (fun x => proj1_sig (converges x)). intros x Hx.
-  set (V := fun x => proj1_sig (converges x)).
-  assert (L : forall y, (y < n)%nat -> Un_cv (fun t => iterated t y) (V y))
-    by (intros y Hy; exact (proj2_sig (converges y) Hy)).
-  apply (UL_sequence (fun t => iterated (S t) x)).
-  - intros eps He. destruct (L x Hx eps He) as [T HT]. exists T. intros. apply HT. lia.
-  - simpl. apply CV_plus.
-    + intros eps He. exists O. intros. unfold R_dist. rewrite Rminus_diag_eq, Rabs_R0; auto.
-    + unfold apply_once. apply (CV_mult (fun _ => beta)).
-      * intros eps He. exists O. intros. unfold R_dist. rewrite Rminus_diag_eq, Rabs_R0; auto.
-      * apply (sum_converges n iterated V (P x)); auto.
-Qed.
+Proof. apply (one_fixed_point_holds n _ beta affine_contracts). Qed.
+
+Lemma fixed_point_unique : forall V U, (forall x, (x < n)%nat -> V x = c x + apply_once V x) ->
+  (forall x, (x < n)%nat -> U x = c x + apply_once U x) -> forall x, (x < n)%nat -> V x = U x.
+Proof. apply (one_fixed_point_holds n _ beta affine_contracts). Qed.
 End Fixed_point.
 
 (* --- proofs *)
@@ -179,10 +91,9 @@ Proof.
   unfold apply_once in HV.
   assert (Un : forall V', solves D l e V' -> forall x, (x < states D)%nat -> V' x = V x).
   { intros V' H x Hx.
-    assert (Z : less V' V x = 0); [| unfold less in Z; lra].
-    apply (fixed_point_unique (states D) (P D) (beta D) HP H1 Hb); [| auto].
-    intros y Hy. rewrite <- apply_less. unfold apply_once, less.
-    pose proof (H y Hy). pose proof (HV y Hy). lra. }
+    apply (fixed_point_unique (states D) (P D) (beta D)
+      (fun x => reward D x - l x (anchor D x) - e x) HP H1 Hb); auto.
+    intros y Hy. pose proof (H y Hy). unfold apply_once. lra. }
   exists V. split; [| split; [exact Un | split]].
   - intros x Hx. pose proof (HV x Hx). lra.
   - set (q := table (actions D) (fun x k => V x + l x k)).
