@@ -284,16 +284,6 @@ Proof.
     apply Rmult_le_compat_r; [apply Rabs_pos | apply Sb].
 Qed.
 
-Lemma squares_of_abs : forall n u, sum n (fun i => u i ^ 2) <= sum n (fun i => Rabs (u i)) ^ 2.
-Proof.
-  assert (Sum : forall n x, sum (S n) x = sum n x + x n) by reflexivity.
-  induction n; intros; [simpl; lra |]. rewrite !Sum. pose proof (IHn u).
-  assert (0 <= sum n (fun i => Rabs (u i))) by (apply sum_pos; intros; apply Rabs_pos).
-  pose proof (Rabs_pos (u n)).
-  assert (E : u n ^ 2 = Rabs (u n) ^ 2) by (rewrite <- Rsqr_pow2, Rsqr_abs, Rsqr_pow2; auto).
-  rewrite E. nra.
-Qed.
-
 Lemma gamma2_pos : 0 < gamma2 Z.
 Proof.
   pose proof INR_K. pose proof INR_X. destruct V as [_ [_ [Bt _]]]. apply Rdiv_lt_0_compat;
@@ -314,7 +304,7 @@ Proof.
   change (fun x => Rabs (sum K (transposed Z q u x))) with (fun x => Rabs (c x)) in Co.
   set (U1 := sum B (fun j => Rabs (u j))) in *.
   assert (U0 : 0 <= U1) by (apply sum_pos; intros; apply Rabs_pos).
-  pose proof (squares_of_abs B u) as Sq. fold (squared Z u) U1 in Sq.
+  pose proof (sum_squares B u) as Sq. fold (squared Z u) U1 in Sq.
   pose proof (cauchy_sum X (fun _ => 1) (fun x => Rabs (c x)) (fun _ => 1)
     ltac:(intros; lra)) as Ca. cbv beta in Ca.
   rewrite (sum_ext X (fun x => 1 * Rabs (c x) * 1) (fun x => Rabs (c x))) in Ca by (intros; ring).
@@ -468,16 +458,7 @@ Qed.
 Lemma kl_of_pos : forall q x, (x < X)%nat -> 0 <= kl_of q x.
 Proof.
   intros q x Hx. destruct V as [_ [HK [_ [W _]]]]. destruct (W x Hx) as [_ [S1 Sp]].
-  apply Rle_trans with (sum K (fun a => shares Z x a + -1 * choice K q x a)).
-  - rewrite sum_plus, sum_scal, S1, choice_sum by auto. lra.
-  - apply sum_le. intros a Ha. destruct (Sp a Ha) as [H | H].
-    + pose proof (choice_pos K q x a HK) as Q.
-      assert (R : 0 < choice K q x a / shares Z x a) by (apply Rdiv_lt_0_compat; auto).
-      pose proof (ln_below _ R) as L. unfold Rdiv in L at 1.
-      rewrite ln_mult, ln_Rinv in L by (auto using Rinv_0_lt_compat).
-      assert (E : shares Z x a * (choice K q x a / shares Z x a) = choice K q x a)
-        by (field; lra). nra.
-    + rewrite <- H. pose proof (choice_pos K q x a HK). lra.
+  apply gibbs_inequality; auto.
 Qed.
 
 Lemma nll_above : forall q, entropy_of <= nll_of Z q.

@@ -16,25 +16,7 @@ Definition pl_on_sublevel_sets := forall D Delta,
   exists c, 0 < c /\ forall q, g D q - entropy D <= Delta ->
   size D constant_one (slope_g D q) / 2 >= c * (g D q - entropy D).
 
-(* --- sums of absolute values *)
-Lemma sum_abs : forall n x, Rabs (sum n x) <= sum n (fun i => Rabs (x i)).
-Proof.
-  induction n; intros; simpl; [rewrite Rabs_R0; lra |].
-  eapply Rle_trans; [apply Rabs_triang |]. apply Rplus_le_compat; [apply IHn | lra].
-Qed.
-
-Lemma sum_abs_pos : forall n x, 0 <= sum n (fun i => Rabs (x i)).
-Proof. intros. apply sum_pos. intros. apply Rabs_pos. Qed.
-
-Lemma sum_squares : forall n x, sum n (fun i => x i ^ 2) <= sum n (fun i => Rabs (x i)) ^ 2.
-Proof.
-  assert (Sum : forall n x, sum (S n) x = sum n x + x n) by reflexivity.
-  induction n; intros; [simpl; lra |]. rewrite !Sum. pose proof (IHn x).
-  pose proof (sum_abs_pos n x). pose proof (Rabs_pos (x n)).
-  assert (E : x n ^ 2 = Rabs (x n) ^ 2) by (rewrite <- Rsqr_pow2, Rsqr_abs, Rsqr_pow2; auto).
-  rewrite E. nra.
-Qed.
-
+(* --- the least of finitely many *)
 Fixpoint minimum (n : nat) (x : vector) : R :=
   match n with O => 1 | S k => Rmin (minimum k x) (x k) end.
 

@@ -231,26 +231,10 @@ Proof.
     intros. unfold off, less. ring.
 Qed.
 
-(* --- KL *)
-Lemma ln_below : forall t, 0 < t -> ln t <= t - 1.
-Proof.
-  intros t Ht. pose proof (exp_ineq1_le (ln t)) as H. rewrite exp_ln in H by auto. lra.
-Qed.
-
 Lemma kl_nonneg : forall q x, (x < X)%nat -> 0 <= kl D q x.
 Proof.
-  intros q x Hx. unfold kl.
-  apply Rle_trans with (sum K (fun a => frequency D x a - choice K q x a)).
-  - rewrite (sum_ext K _ (fun a => frequency D x a + -1 * choice K q x a)) by (intros; ring).
-    rewrite sum_plus, sum_scal, frequency_sum, choice_sum by (auto using actions_pos). lra.
-  - apply sum_le. intros a Ha. pose proof (frequency_nonneg x a Hx) as [H | H].
-    + pose proof (choice_pos K q x a actions_pos) as Q.
-      assert (R : 0 < choice K q x a / frequency D x a) by (apply Rdiv_lt_0_compat; auto).
-      pose proof (ln_below _ R) as L. unfold Rdiv in L at 1.
-      rewrite ln_mult, ln_Rinv in L by (auto using Rinv_0_lt_compat).
-      assert (E : frequency D x a * (choice K q x a / frequency D x a) = choice K q x a)
-        by (field; lra). nra.
-    + rewrite <- H. pose proof (choice_pos K q x a actions_pos). lra.
+  intros q x Hx. apply gibbs_inequality; [apply actions_pos | | apply frequency_sum; auto].
+  intros. apply frequency_nonneg. auto.
 Qed.
 
 Lemma coordinates_hold : coordinates D.

@@ -59,6 +59,25 @@ Proof.
   rewrite ln_mult, ln_exp, ln_Rinv; [ring | auto | apply exp_pos | apply Rinv_0_lt_compat; auto].
 Qed.
 
+Lemma ln_below : forall t, 0 < t -> ln t <= t - 1.
+Proof.
+  intros t Ht. pose proof (exp_ineq1_le (ln t)) as H. rewrite exp_ln in H by auto. lra.
+Qed.
+
+(* KL (pi || p) is not negative; 0 ln 0 is 0 *)
+Lemma gibbs_inequality : forall K q y pi, (0 < K)%nat -> (forall k, (k < K)%nat -> 0 <= pi k) ->
+  sum K pi = 1 -> 0 <= sum K (fun k => pi k * (ln (pi k) - ln (choice K q y k))).
+Proof.
+  intros K q y pi HK H H1. apply Rle_trans with (sum K (fun k => pi k + -1 * choice K q y k)).
+  - rewrite sum_plus, sum_scal, H1, choice_sum by auto. lra.
+  - apply sum_le. intros k Hk. pose proof (choice_pos K q y k HK) as Q. destruct (H k Hk) as [P | P].
+    + assert (R : 0 < choice K q y k / pi k) by (apply Rdiv_lt_0_compat; auto).
+      pose proof (ln_below _ R) as L. unfold Rdiv in L at 1.
+      rewrite ln_mult, ln_Rinv in L by (auto using Rinv_0_lt_compat).
+      assert (E : pi k * (choice K q y k / pi k) = choice K q y k) by (field; lra). nra.
+    + rewrite <- P. lra.
+Qed.
+
 (* --- derivatives, along any differentiable curve u *)
 Definition curve (u : R -> vector) (s : R) (u' : vector) :=
   forall i, derivable_pt_lim (fun s => u s i) s (u' i).

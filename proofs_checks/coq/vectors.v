@@ -148,6 +148,25 @@ Proof.
   rewrite (sum_ext n (fun i => a i * 1 ^ 2) a) in C by (intros; ring). rewrite H1 in C. lra.
 Qed.
 
+(* --- sums of absolute values *)
+Lemma sum_abs : forall n x, Rabs (sum n x) <= sum n (fun i => Rabs (x i)).
+Proof.
+  induction n; intros; simpl; [rewrite Rabs_R0; lra |].
+  eapply Rle_trans; [apply Rabs_triang |]. apply Rplus_le_compat; [apply IHn | lra].
+Qed.
+
+Lemma sum_abs_pos : forall n x, 0 <= sum n (fun i => Rabs (x i)).
+Proof. intros. apply sum_pos. intros. apply Rabs_pos. Qed.
+
+Lemma sum_squares : forall n x, sum n (fun i => x i ^ 2) <= sum n (fun i => Rabs (x i)) ^ 2.
+Proof.
+  assert (Sum : forall n x, sum (S n) x = sum n x + x n) by reflexivity.
+  induction n; intros; [simpl; lra |]. rewrite !Sum. pose proof (IHn x).
+  pose proof (sum_abs_pos n x). pose proof (Rabs_pos (x n)).
+  assert (E : x n ^ 2 = Rabs (x n) ^ 2) by (rewrite <- Rsqr_pow2, Rsqr_abs, Rsqr_pow2; auto).
+  rewrite E. nra.
+Qed.
+
 (* --- derivatives *)
 Lemma sum_derivative : forall n f f' s,
   (forall i, derivable_pt_lim (fun s => f s i) s (f' i)) ->
