@@ -47,6 +47,7 @@ def test_the_pages_name_every_theorem_and_its_line() -> None:
     }
 
 
+@pytest.mark.deep  # a minute and a half; `.ci/run` compiles the files by `tox -e coq`
 @pytest.mark.skipif(shutil.which("coqc") is None, reason="there is no coqc here")
 def test_coq_accepts_the_files_with_no_other_axiom(tmp_path: Path) -> None:
     shutil.copytree(HOME / "coq", tmp_path, dirs_exist_ok=True)
