@@ -1,5 +1,6 @@
 """What is handed out: the lock covers what is required, the wheel runs where no checkout is."""
 
+import ast
 import os
 import re
 import shutil
@@ -75,6 +76,38 @@ def test_the_oldest_versions_that_are_tried_are_the_lower_bounds() -> None:
         if bound.operator == ">="
     }
     assert {line for line in lines if "==" in line} == bounds
+
+
+def test_gladius_imports_all_that_it_requires() -> None:
+    """Whatever only the checks or the tables use is in an extra."""
+    nodes = [
+        n
+        for path in (ROOT / "gladius").rglob("*.py")
+        for n in ast.walk(ast.parse(path.read_text("utf-8")))
+    ]
+    imported = {alias.name for n in nodes if isinstance(n, ast.Import) for alias in n.names}
+    imported |= {str(n.module) for n in nodes if isinstance(n, ast.ImportFrom)}
+    required = {Requirement(line).name for line in PROJECT["dependencies"]}
+    assert required - {name.partition(".")[0] for name in imported} == set()
+    assert {"numpy", "torch"} <= required
+    assert "cvxpy" not in imported  # the tests' own
+
+
+NFXP = """
+import sys, numpy as np, gladius
+assert not {"torch", "matplotlib"} & set(sys.modules), "import gladius"
+from gladius.designs.bus import BUS_REWARD
+data = gladius.BusEngine().simulate(20, np.random.default_rng(0))
+known = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+fit = gladius.fit(data, "nfxp", reward=BUS_REWARD, **known)
+fit.summary(), fit.conf_int(), fit.reward_frame(), fit.save(sys.argv[1]), gladius.load(sys.argv[1])
+print(sorted({"torch", "matplotlib"} & set(sys.modules)))
+"""
+
+
+def test_a_maximum_likelihood_fit_loads_neither_torch_nor_matplotlib(tmp_path: Path) -> None:
+    """They take most of the time of an import."""
+    assert run("-W", "ignore", "-c", NFXP, str(tmp_path / "fit"), cwd=ROOT).strip() == "[]"
 
 
 @pytest.mark.parametrize(
