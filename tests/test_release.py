@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import warnings
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -22,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = tuple(PROJECT["optional-dependencies"])
 PYTHONS = ("3.11", "3.12", "3.13")
+LAYERS = ("gladius", "proofs_checks", "reproduce")
 
 
 def locked(path: Path) -> list[tuple[Requirement, list[str]]]:
@@ -129,7 +132,20 @@ def test_a_command_without_its_extra_names_it_in_one_line(
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode in (1, 2)
     assert done.stdout == ""
-    assert re.fullmatch(rf".*: pip install 'gladius-checked\[{extra}\]'\n", done.stderr)
+    assert re.fullmatch(rf".*: pip install '\.\[{extra}\]'\n", done.stderr)
+
+
+def test_the_command_of_the_wheel_is_that_of_the_module(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, _, function = PROJECT["scripts"]["gladius"].partition(":")
+    monkeypatch.setattr(sys, "argv", ["gladius", "--help"])
+    monkeypatch.setattr(warnings, "showwarning", None)
+    with pytest.raises(SystemExit) as ended:
+        getattr(import_module(module), function)()
+    assert ended.value.code == 0
+    assert "--anchor-action" in capsys.readouterr().out
+    assert warnings.showwarning is not None  # a shell gets one line
 
 
 def test_torch_is_of_one_version_with_and_without_cuda() -> None:
@@ -139,6 +155,15 @@ def test_torch_is_of_one_version_with_and_without_cuda() -> None:
     assert len(hashes) == 2 * len(PYTHONS)  # two processors
 
 
+def test_the_classifiers_name_the_pythons_that_are_allowed() -> None:
+    kind = "Programming Language :: Python :: "
+    named = {line.removeprefix(kind) for line in PROJECT["classifiers"] if line.startswith(kind)}
+    assert named == {"3 :: Only", *PYTHONS}
+    allowed = Requirement(f"python{PROJECT['requires-python']}").specifier
+    minors = {f"3.{minor}" for minor in range(30)}
+    assert {minor for minor in minors if allowed.contains(minor)} == set(PYTHONS)
+
+
 def test_one_version_is_released() -> None:
     for name in ("CITATION.cff", ".zenodo.json", "CHANGELOG.md", "gladius/__init__.py"):
         assert PROJECT["version"] in (ROOT / name).read_text("utf-8"), name
@@ -146,13 +171,13 @@ def test_one_version_is_released() -> None:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel's contents, built from a copy of the sources."""
+    """A folder with the wheel's contents, built from a copy of the three packages."""
     if find_spec("build") is None:
         pytest.skip("the package build is not installed")
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     left_out = shutil.ignore_patterns("__pycache__", "generated", ".*")
-    for name in ("gladius", "proofs_checks", "reproduce", "paper_tables"):
+    for name in LAYERS:
         shutil.copytree(ROOT / name, source / name, ignore=left_out)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
@@ -173,14 +198,15 @@ def run(*arguments: str, cwd: Path, site: str = "") -> str:
 
 
 @pytest.mark.deep
-def test_the_wheel_runs_the_three_commands_outside_the_checkout(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_the_three_commands_run_with_the_wheel_s_library(installed: Path, tmp_path: Path) -> None:
+    """Outside the checkout, from a copy of the two packages that the wheel has not."""
     site = str(installed)
-    where = "import gladius, proofs_checks, reproduce.run as r; print(gladius.__file__, r.HOME)"
+    for name in (*LAYERS[1:], "paper_tables/published"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    where = "import gladius, proofs_checks, reproduce.run as r; print(gladius.__file__, r.SMOKE)"
     assert run("-c", where, cwd=tmp_path, site=site).split() == [
         str(installed / "gladius" / "__init__.py"),
-        str(tmp_path),
+        str(tmp_path / ".smoke"),
     ]
     world = "import gladius, numpy as np; "
     world += "p = gladius.BusEngine().simulate(50, np.random.default_rng(0)).to_frame(); "
@@ -196,14 +222,22 @@ def test_the_wheel_runs_the_three_commands_outside_the_checkout(
 
 
 @pytest.mark.deep
-def test_the_wheel_has_every_file_that_is_read_and_no_test(installed: Path) -> None:
-    kinds = {".csv", ".lisp", ".md", ".npz"}
-    data = {
-        path.relative_to(ROOT)
-        for package in ("gladius", "proofs_checks", "paper_tables/published")
-        for path in (ROOT / package).rglob("*")
-        if path.suffix in kinds
+def test_the_wheel_has_the_library_alone_and_every_file_that_it_reads(installed: Path) -> None:
+    """Other distributions have a top-level package `reproduce`."""
+    assert {path.name.partition("-")[0] for path in installed.iterdir()} == {
+        "gladius",
+        "gladius_checked",
     }
-    assert len(data) > 15
-    assert [str(path) for path in data if not (installed / path).is_file()] == []
-    assert not (installed / "tests").exists()
+    kinds = {".md", ".npz", ".py", ".typed"}
+    files = {p.relative_to(ROOT) for p in (ROOT / "gladius").rglob("*") if p.suffix in kinds}
+    assert len(files) > 70
+    assert [str(path) for path in files if not (installed / path).is_file()] == []
+
+
+@pytest.mark.deep
+def test_an_editable_install_has_all_three_packages(tmp_path: Path) -> None:
+    told = ["--no-deps", "--no-build-isolation", "--target", str(tmp_path), "--editable", str(ROOT)]
+    run("-m", "pip", "install", "--quiet", *told, cwd=tmp_path)
+    (path,) = tmp_path.glob("*.pth")
+    assert path.read_text("utf-8").split() == [str(ROOT)]
+    assert all((ROOT / name / "__init__.py").is_file() for name in LAYERS)
