@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from packaging.markers import default_environment
@@ -148,6 +149,26 @@ def test_the_command_of_the_wheel_is_that_of_the_module(
     assert warnings.showwarning is not None  # a shell gets one line
 
 
+def test_the_names_of_the_library_can_be_listed_and_found() -> None:
+    """In a process of its own, since other tests import modules of the library."""
+    code = """if True:
+        import inspect, sys, gladius
+        assert set(gladius.__all__) < set(dir(gladius)) - {"no_such_name"}, dir(gladius)
+        assert not {"torch", "matplotlib"} & set(sys.modules), "listing imports"
+        assert all(hasattr(gladius, name) for name in dir(gladius))
+        assert {"designs", "markov", "plots", "results"} <= dict(inspect.getmembers(gladius)).keys()
+        print(gladius.plots.plot_reward.__module__, gladius.markov.check_markov.__module__)
+        try:
+            gladius.plot
+        except AttributeError as error:
+            print(error)
+    """
+    assert run("-c", code, cwd=ROOT).splitlines() == [
+        "gladius.results.plots gladius.markov",
+        "module 'gladius' has no attribute 'plot'",
+    ]
+
+
 def test_torch_is_of_one_version_with_and_without_cuda() -> None:
     (cpu, hashes) = locked(ROOT / ".ci" / "torch-cpu.lock")[0]
     (torch,) = [entry for entry, _ in locked(ROOT / "requirements.lock") if entry.name == "torch"]
@@ -232,6 +253,41 @@ def test_the_wheel_has_the_library_alone_and_every_file_that_it_reads(installed:
     files = {p.relative_to(ROOT) for p in (ROOT / "gladius").rglob("*") if p.suffix in kinds}
     assert len(files) > 70
     assert [str(path) for path in files if not (installed / path).is_file()] == []
+
+
+USER = """
+import numpy as np
+
+import gladius
+from gladius.designs.bus import BUS_REWARD
+
+data: gladius.Transitions = gladius.BusEngine().simulate(50, np.random.default_rng(0))
+fit = gladius.fit(
+    data, "nfxp", anchor_action=1, anchor_reward=-5.0, discount=0.95, reward=BUS_REWARD
+)
+low: float = fit.conf_int()["low"].iloc[0]
+print(fit.summary(), low, gladius.plots.plot_reward(fit), gladius.markov.check_markov)
+"""
+FAULT = USER.replace("fit.summary()", "fit.sumary()")
+
+
+@pytest.mark.deep
+def test_a_user_s_script_is_typed_by_the_wheel(installed: Path, tmp_path: Path) -> None:
+    """`mypy --strict` finds the library as installed, and `py.typed` there."""
+    run("-m", "venv", "--without-pip", str(tmp_path / "env"), cwd=tmp_path)
+    (site,) = (tmp_path / "env" / "lib").glob("*/site-packages")
+    shutil.copytree(installed, site, dirs_exist_ok=True)
+    (site / "others.pth").write_text(f"{Path(np.__file__).parents[1]}\n", "utf-8")
+    python, bare = str(tmp_path / "env" / "bin" / "python"), os.environ | {"PYTHONPATH": ""}
+    for name, script, faults in (("right", USER, []), ("wrong", FAULT, ["attr-defined"])):
+        (tmp_path / f"{name}.py").write_text(script, "utf-8")
+        told = ["-m", "mypy", "--strict", "--cache-dir", "cache", "--python-executable", python]
+        command = [sys.executable, *told, f"{name}.py"]
+        done = subprocess.run(command, cwd=tmp_path, env=bare, capture_output=True, text=True)
+        assert re.findall(r"error: .*\[([a-z-]+)\]", done.stdout) == faults, done.stdout
+        assert done.returncode == bool(faults), done.stderr
+    printed = subprocess.check_output([python, "right.py"], cwd=tmp_path, env=bare, text=True)
+    assert "nfxp: ok" in printed
 
 
 @pytest.mark.deep
