@@ -62,9 +62,10 @@ def missing(lock: list[tuple[Requirement, list[str]]], python: str) -> list[Requ
 @pytest.mark.parametrize("python", PYTHONS)
 def test_the_lock_has_a_pinned_version_with_hashes_of_all_that_is_asked_for(python: str) -> None:
     lock = [*locked(ROOT / "requirements.lock"), *locked(ROOT / ".ci" / "rust.lock")]
+    others = [*locked(ROOT / ".ci" / "torch-cpu.lock"), *locked(ROOT / ".ci" / "release.lock")]
     assert missing(lock, python) == []
     assert missing([entry for entry in lock if entry[0].name != "numpy"], python) != []
-    for entry, hashes in [*lock, *locked(ROOT / ".ci" / "torch-cpu.lock")]:
+    for entry, hashes in [*lock, *others]:
         assert [specifier.operator for specifier in entry.specifier] == ["=="], entry
         assert hashes, entry
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in hashes), entry
@@ -191,8 +192,8 @@ def test_one_version_is_released() -> None:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel's contents, built from a copy of the three packages."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy of the three packages."""
     if find_spec("build") is None:
         pytest.skip("the package build is not installed")
     folder = tmp_path_factory.mktemp("wheel")
@@ -205,8 +206,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     told = ["--wheel", "--no-isolation", "--outdir", str(folder), str(source)]
     run("-m", "build", *told, cwd=folder)
     (wheel,) = folder.glob("*.whl")
-    shutil.unpack_archive(wheel, folder / "site", "zip")
-    return folder / "site"
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path) -> Path:
+    """A folder with the wheel's contents."""
+    shutil.unpack_archive(wheel, wheel.parent / "site", "zip")
+    return wheel.parent / "site"
 
 
 def run(*arguments: str, cwd: Path, site: str = "") -> str:
@@ -288,6 +295,24 @@ def test_a_user_s_script_is_typed_by_the_wheel(installed: Path, tmp_path: Path) 
         assert done.returncode == bool(faults), done.stderr
     printed = subprocess.check_output([python, "right.py"], cwd=tmp_path, env=bare, text=True)
     assert "nfxp: ok" in printed
+
+
+TOOLS = {
+    "check-wheel-contents": ["WHEEL"],
+    "twine": ["check", "--strict", "WHEEL"],
+    "validate-pyproject": ["pyproject.toml"],
+    "cffconvert": ["--validate", "--infile", "CITATION.cff"],
+}
+
+
+@pytest.mark.deep
+@pytest.mark.skipif("RELEASE_TOOLS" not in os.environ, reason="`tox -e tests-deep` has the tools")
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_tools_of_its_own_format_find_no_fault(tool: str, wheel: Path) -> None:
+    told = [str(wheel) if word == "WHEEL" else word for word in TOOLS[tool]]
+    command = [str(Path(os.environ["RELEASE_TOOLS"]) / tool), *told]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.deep
