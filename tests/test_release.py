@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 import warnings
+from configparser import ConfigParser
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
@@ -189,6 +190,63 @@ def test_the_classifiers_name_the_pythons_that_are_allowed() -> None:
 def test_one_version_is_released() -> None:
     for name in ("CITATION.cff", ".zenodo.json", "CHANGELOG.md", "gladius/__init__.py"):
         assert PROJECT["version"] in (ROOT / name).read_text("utf-8"), name
+
+
+WORKFLOW = (ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8")
+
+
+def environments() -> set[str]:
+    """All of tox.ini, those in braces by their names."""
+    parser = ConfigParser(interpolation=None)
+    parser.read(ROOT / "tox.ini", "utf-8")
+    found = set()
+    for section in parser.sections():
+        kind, _, name = section.partition(":")
+        before, _, inside = name.removesuffix("}").partition("{")
+        found |= {before + each for each in inside.split(",")} if kind == "testenv" else set()
+    return found - {""}
+
+
+def workflow_faults(text: str) -> list[str]:
+    """What the workflow does that neither `.ci/run` nor tox does, or cannot do."""
+    jobs = pytest.importorskip("yaml").safe_load(text)["jobs"]
+    found = []
+    for name, job in jobs.items():
+        matrix = job.get("strategy", {}).get("matrix", {})
+        if set(matrix.get("python", PYTHONS)) != set(PYTHONS):
+            found.append(f"{name}: the Pythons differ from those that are allowed")
+        for step in job["steps"]:
+            command, uses = step.get("run", ""), step.get("uses", "actions/none@v1")
+            if command.startswith("tox -e "):
+                asked = matrix["environment"] if "matrix" in command else command.split()[2:]
+                found += [f"{name}: no environment {x}" for x in {*asked} - environments()]
+            elif command not in ("", "bash .ci/run", "pip install tox"):
+                found.append(f"{name}: {command}")
+            if not re.fullmatch(r"actions/[a-z-]+@v\d+", uses):
+                found.append(f"{name}: {uses} has no version")
+        found += [f"{name}: needs {x}" for x in {job.get("needs", name)} - set(jobs)]
+    return found
+
+
+def test_the_workflow_runs_what_tox_has() -> None:
+    assert workflow_faults(WORKFLOW) == []
+    assert {"tests", "tests-deep", "newest", "newest-3.13"} <= environments()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "fault"),
+    [
+        ("tox -e page", "tox -e pages", "pages: no environment pages"),
+        ("processors, oldest", "processors, eldest", "weekly: no environment eldest"),
+        ('"3.13"]', '"3.14"]', "tests: the Pythons differ from those that are allowed"),
+        ("bash .ci/run", "pytest", "tests: pytest"),
+        ("deploy-pages@v4", "deploy-pages", "pages: actions/deploy-pages has no version"),
+        ("needs: tests", "needs: test", "pages: needs test"),
+    ],
+)
+def test_a_fault_of_the_workflow_is_found(right: str, wrong: str, fault: str) -> None:
+    assert WORKFLOW.count(right) == 1
+    assert workflow_faults(WORKFLOW.replace(right, wrong)) == [fault]
 
 
 @pytest.fixture(scope="module")
