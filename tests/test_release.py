@@ -178,6 +178,13 @@ def test_torch_is_of_one_version_with_and_without_cuda() -> None:
     assert len(hashes) == 2 * len(PYTHONS)  # two processors
 
 
+@pytest.mark.parametrize("page", ["README.md", "gladius/your_data.md"])
+def test_the_pages_install_torch_from_the_index_of_the_lock(page: str) -> None:
+    (index,) = re.findall("index-url (.*)", (ROOT / ".ci" / "torch-cpu.lock").read_text("utf-8"))
+    text = (ROOT / page).read_text("utf-8")
+    assert f"\n    pip install torch --index-url {index}\n    pip install " in text
+
+
 def test_the_classifiers_name_the_pythons_that_are_allowed() -> None:
     kind = "Programming Language :: Python :: "
     named = {line.removeprefix(kind) for line in PROJECT["classifiers"] if line.startswith(kind)}
