@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
-from gladius.erm.observations.sparse import RowFunction
 from gladius.model.estimate import Estimate
 from gladius.model.formula import read_restrictions
 from gladius.model.mdp import Categorical
@@ -32,6 +31,9 @@ from gladius.results.inference import KINDS, covariance, free_rewards, shift_by_
 from gladius.results.saved import save
 from gladius.solvers.threads import one_thread
 from gladius.validate import ROW_SUM_TOLERANCE, Array, InputError, check_choice, check_whole
+
+if TYPE_CHECKING:  # it needs torch
+    from gladius.erm.observations.sparse import RowFunction
 
 WITH_ERRORS = ("nfxp", "ccp", "mpec", "ml_irl")
 OWN_ERRORS = (
@@ -200,9 +202,9 @@ class Results(Estimate):
             design, _ = self.model.form.tables(states, self.data.number_of_actions)
             variance = np.einsum("nak,kl,nal->na", design, self.cov(kind).to_numpy(), design)
             return self.reward_function(states), np.asarray(np.sqrt(variance))
-        if isinstance(self.reward_function, RowFunction):
+        if self.method == "profiled_erm sparse":
             check_choice("kind", kind, ("model",))
-            of_interval = self.reward_function.interval
+            of_interval = cast("RowFunction", self.reward_function).interval
             return of_interval(states), of_interval.errors(states)
         check_choice("kind", kind, ("model", "cluster"))
         penalty = cast("float | None", self.diagnostics.extra.get("interval_penalty"))
