@@ -15,7 +15,8 @@ Rooms, from the ground up; each imports only those above it in this list:
 - `methods`: the door, `fit`;
 - `markov`: a test of whether the observed states suffice.
 
-The names below are imported on first use: a program that needs one does not load the others.
+The names below are imported on first use: a program that needs one does not load the others. So are
+the modules `gladius.plots` and `gladius.markov`.
 """
 
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from gladius.register import METHODS
 from gladius.validate import InputError
 
 if TYPE_CHECKING:
+    from gladius import markov as markov
     from gladius.designs.bus import BusEngine
     from gladius.methods import fit
     from gladius.model.estimate import Diagnostics, Estimate
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from gladius.model.mdp import TabularMDP
     from gladius.model.reward_form import KnownTransitions, LinearReward
     from gladius.panel.record import Transitions
+    from gladius.results import plots as plots
     from gladius.results.results import Results
     from gladius.results.saved import load
 else:
@@ -50,10 +53,18 @@ else:
         "load": "gladius.results.saved",
     }
 
+    SUBMODULES = {"plots": "gladius.results.plots", "markov": "gladius.markov"}
+    SUBMODULES |= {room: f"gladius.{room}" for room in ("designs", "model", "panel", "results")}
+
     def __getattr__(name: str) -> object:
+        if name in SUBMODULES:
+            return import_module(SUBMODULES[name])
         if name not in MODULES:
             raise AttributeError(f"module 'gladius' has no attribute {name!r}")
         return getattr(import_module(MODULES[name]), name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *MODULES, *SUBMODULES})
 
 
 __version__ = "0.3.1"

@@ -160,6 +160,11 @@ def _read(path: Path, out: Path | None) -> pd.DataFrame:
         raise InputError("csv", str(path), f"this is no table of commas: {error}") from None
 
 
-if __name__ == "__main__":
+def command() -> int:
+    """`main` for a shell, where a warning is one line."""
     warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
-    sys.exit(main())
+    return main()
+
+
+if __name__ == "__main__":
+    sys.exit(command())

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, overload
 
 import numpy as np
@@ -114,6 +115,8 @@ def fit(
     for rows in data:
         warn_of_codes(rows.states, rows.feature_names, rows.categories)
     beta = check_discount(discount)
+    if method == "profiled_erm":  # loaded below, its torch would keep the caller's threads
+        import_module(register.ROW_CLASSES["sparse"])
     with one_thread(*(rows.states for rows in data)):
         start_time = time.process_time()
         estimates = function(own, anchor, beta, **options)

@@ -14,7 +14,7 @@ try:
     from proofs_checks import decide, ledger, numbering, wording
     from proofs_checks.claims import claims, find
 except ModuleNotFoundError as error:
-    raise SystemExit(f"{error.name} is missing: pip install 'gladius-checked[checks]'") from None
+    raise SystemExit(f"{error.name} is missing: pip install '.[checks]'") from None
 
 app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
 

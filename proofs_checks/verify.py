@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 try:
     from flint import arb, ctx, fmpq, fmpz
 except ModuleNotFoundError as error:
-    raise SystemExit(f"{error.name} is missing: pip install 'gladius-checked[verify]'") from None
+    raise SystemExit(f"{error.name} is missing: pip install '.[verify]'") from None
 
 FOLDER = Path(__file__).with_name("certificates")
 LIST = "d3c689b782fa7ab0e966f57058a71967d70558ed82f9c983497d485f5b2b61e3"

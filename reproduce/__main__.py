@@ -20,7 +20,7 @@ try:
     from reproduce.engine.provenance import ROOT
     from reproduce.engine.worker import one_thread
 except ModuleNotFoundError as error:
-    raise SystemExit(f"{error.name} is missing: pip install 'gladius-checked[reproduce]'") from None
+    raise SystemExit(f"{error.name} is missing: pip install '.[reproduce]'") from None
 
 app = typer.Typer(
     help="The paper's tables and figures, recomputed and compared with the published numbers.",
@@ -192,7 +192,7 @@ def report(
     try:
         from reproduce.pages import report as pages
     except ModuleNotFoundError as error:
-        raise InputError("report", error.name, "pip install 'gladius-checked[report]'") from None
+        raise InputError("report", error.name, "pip install '.[report]'") from None
     target = out or runner.GENERATED / pages.NAME
     target.write_text(pages.page(runner.GENERATED), "utf-8")
     Console().print(str(target), markup=False, soft_wrap=True)

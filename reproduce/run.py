@@ -37,11 +37,9 @@ from reproduce.engine.view import View
 from reproduce.engine.worker import Job, failure, one_thread, run_cell
 from reproduce.exhibits import PAPER
 
-# the files go into the checkout, or where the command runs if the wheel is installed
-HOME = ROOT if (ROOT / "pyproject.toml").is_file() else Path.cwd()
-BUILD = HOME / ".cells"
-GENERATED = HOME / "paper_tables" / "generated"
-SMOKE = HOME / ".smoke"  # so that a smoke run never overwrites a full one
+BUILD = ROOT / ".cells"
+GENERATED = ROOT / "paper_tables" / "generated"
+SMOKE = ROOT / ".smoke"  # so that a smoke run never overwrites a full one
 UNKNOWN, SMOKE_CELL = 10.0, 0.5  # processor seconds of a cell of which nothing is recorded
 PARENT_CHECK = 1.0  # seconds after which a worker notices that the run is gone
 

@@ -26,14 +26,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from gladius.baselines import nfxp
-from gladius.erm.observations.sparse import RowFunction
 from gladius.model.estimate import Estimate, StateFunction
 from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis
@@ -283,11 +282,22 @@ class FreeErrors(Errors):
         return np.asarray(found & self.basis.counts.present[0][:, None])
 
 
+@runtime_checkable
+class Centre(Protocol):
+    """r-hat at which intervals are centred, with its standard errors."""
+
+    def __call__(self, states: Array) -> Array:
+        """(n, A) r-hat."""
+
+    def errors(self, states: Array) -> Array:
+        """(n, A) standard errors."""
+
+
 @dataclass(frozen=True)
 class RowErrors(Errors):
-    """The errors of r-hat on observations, from the class at which intervals are centred."""
+    """The errors of r-hat on observations."""
 
-    centre: RowFunction
+    centre: Centre
 
     def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array, Array]:
         """(n, A) centres of intervals of r, and standard errors."""
@@ -301,7 +311,7 @@ def errors_of(estimate: Estimate) -> Errors | None:
         return FormErrors(basis, estimate.q_function)
     if isinstance(basis, FreeBasis):
         return FreeErrors(basis)
-    return RowErrors(basis) if isinstance(basis, RowFunction) else None
+    return RowErrors(basis) if isinstance(basis, Centre) else None
 
 
 @one_thread()

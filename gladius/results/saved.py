@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from gladius.model.estimate import Refit
 from gladius.model.inversion import FreeBasis
@@ -116,7 +115,7 @@ def _encoded(value: Any, arrays: dict[str, Array]) -> Any:
         return value
     if isinstance(value, np.generic):
         return again(value.item())
-    if isinstance(value, torch.Tensor):
+    if type(value).__name__ == "Tensor":  # an import of torch would take seconds
         return {"tensor": again(value.numpy(force=True))}
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "O":
@@ -187,7 +186,9 @@ def _decoded(value: Any, arrays: dict[str, Array]) -> Any:
     if kind == "array":
         return arrays[content]
     if kind == "tensor":
-        return torch.as_tensor(again(content))
+        from torch import as_tensor
+
+        return as_tensor(again(content))
     if kind == "objects":
         objects = np.empty(len(content), dtype=object)
         objects[:] = [again(entry) for entry in content]

@@ -1,16 +1,8 @@
 (* Theorems 5 and 6 of corrected.md: descent in q with zeta exact, and descent in q and ascent in
    zeta with two constant steps. They are stated for any profile g and any v with the properties
-   named. That v(q) = P V_q has them is proved at the end; that the profile g of the paper has them
-   is by hand: corrected.md, Sections 1 and 3. *)
-Require Import Reals Lra Lia Psatz FunctionalExtensionality.
+   named. That the g and v of the paper have them is proved in the files that follow. *)
+Require Import Reals Lra Lia Psatz FunctionalExtensionality vectors.
 Open Scope R_scope.
-
-(* --- vectors are functions of an index; an inner product has n weights *)
-Definition vector := nat -> R.
-Fixpoint dot (n : nat) (w x y : vector) : R :=
-  match n with O => 0 | S k => dot k w x y + w k * x k * y k end.
-Definition along (q p : vector) (s : R) : vector := fun i => q i + s * p i.
-Definition less (x y : vector) : vector := fun i => x i - y i.
 
 Section Setting.
 Variables (n m : nat) (w b : vector) (beta : R).
@@ -56,48 +48,6 @@ Definition two_time_scales := forall n m w b beta g v G A F least W L c nu rho t
   forall q z, lyapunov m b g v least rho nu tau q z <= W ->
   lyapunov m b g v least rho nu tau (next_q tau F q z) (next_z v rho (next_q tau F q z) z) <=
   (1 - Rmin (tau * c / 2) (rho / 2)) * lyapunov m b g v least rho nu tau q z.
-
-(* --- inner products *)
-Lemma dot_ext : forall n w x y x' y', (forall i, x i = x' i) -> (forall i, y i = y' i) ->
-  dot n w x y = dot n w x' y'.
-Proof. induction n; intros; simpl; [reflexivity |]. rewrite (IHn w x y x' y'), H, H0; auto. Qed.
-
-Lemma dot_sym : forall n w x y, dot n w x y = dot n w y x.
-Proof. induction n; intros; simpl; [reflexivity |]. rewrite IHn. ring. Qed.
-
-Lemma dot_along : forall n w x y z s, dot n w x (along y z s) = dot n w x y + s * dot n w x z.
-Proof. induction n; intros; unfold along in *; simpl; [ring |]. rewrite IHn. ring. Qed.
-
-Lemma dot_less : forall n w x y z, dot n w x (less y z) = dot n w x y - dot n w x z.
-Proof. induction n; intros; unfold less in *; simpl; [ring |]. rewrite IHn. ring. Qed.
-
-Lemma dot_pos : forall n w x, (forall i, 0 <= w i) -> 0 <= dot n w x x.
-Proof.
-  induction n; intros; simpl; [lra |]. pose proof (IHn w x H). pose proof (H n).
-  assert (0 <= w n * (x n) ^ 2) by (apply Rmult_le_pos; [auto | apply pow2_ge_0]). nra.
-Qed.
-
-Lemma cauchy : forall n w x y, (forall i, 0 <= w i) ->
-  dot n w x y ^ 2 <= dot n w x x * dot n w y y.
-Proof.
-  intros n w x y H.
-  assert (Q : forall s, 0 <= dot n w x x + 2 * s * dot n w x y + s ^ 2 * dot n w y y).
-  { intros s. pose proof (dot_pos n w (along x y s) H) as P. rewrite dot_along in P.
-    rewrite (dot_sym n w (along x y s) x), (dot_sym n w (along x y s) y), !dot_along in P.
-    rewrite (dot_sym n w y x) in P. nra. }
-  pose proof (dot_pos n w x H). pose proof (dot_pos n w y H).
-  destruct (Req_dec (dot n w y y) 0) as [E | E].
-  - rewrite E. destruct (Req_dec (dot n w x y) 0) as [Z | Z]; [rewrite Z; lra |].
-    exfalso. pose proof (Q (- (dot n w x x + 1) / (2 * dot n w x y))) as P. rewrite E in P.
-    replace (dot n w x x + 2 * (- (dot n w x x + 1) / (2 * dot n w x y)) * dot n w x y +
-      (- (dot n w x x + 1) / (2 * dot n w x y)) ^ 2 * 0) with (-1) in P by (field; auto). lra.
-  - pose proof (Q (- dot n w x y / dot n w y y)) as P.
-    assert (K : dot n w y y * (dot n w x x + 2 * (- dot n w x y / dot n w y y) * dot n w x y +
-      (- dot n w x y / dot n w y y) ^ 2 * dot n w y y)
-      = dot n w x x * dot n w y y - dot n w x y ^ 2) by (field; auto).
-    assert (0 <= dot n w x x * dot n w y y - dot n w x y ^ 2); [| lra].
-    rewrite <- K. apply Rmult_le_pos; lra.
-Qed.
 
 Lemma below_root : forall x y, 0 <= y -> x ^ 2 <= y ^ 2 -> x <= y.
 Proof. intros. destruct (Rle_lt_dec x y); auto. nra. Qed.
@@ -192,9 +142,6 @@ Let DD := dot m b delta delta.
 Let GG := dot n w (G q) (G q).
 Let EE := dot n w eps eps.
 Let FF := dot n w Fq Fq.
-
-Lemma along_0 : forall x p, along x p 0 = x.
-Proof. intros. apply functional_extensionality. intros i. unfold along. ring. Qed.
 
 Lemma dot_derivative : forall k wt (u : R -> vector) u' s,
   (forall j, derivable_pt_lim (fun s => u s j) s (u' j)) ->
@@ -437,7 +384,7 @@ Proof.
   destruct (Rle_lt_dec UU k); [auto | nra].
 Qed.
 
-Theorem step : lyapunov m b g v least rho nu tau qn (next_z v rho qn z) <=
+Lemma step : lyapunov m b g v least rho nu tau qn (next_z v rho qn z) <=
   (1 - Rmin (tau * c / 2) (rho / 2)) * lyapunov m b g v least rho nu tau q z.
 Proof.
   destruct Wp as [Hw Hb].
@@ -628,162 +575,5 @@ Proof.
     assert (Z2 : g (iterate L G q t) - least = 0) by lra. rewrite Z2 in S. lra.
 Qed.
 
-(* --- v(q) = P V_q of the paper: states y < Y with K actions each, pair (y, k) at index y K + k *)
-Fixpoint sum (n : nat) (x : vector) : R := match n with O => 0 | S k => sum k x + x k end.
-Definition pair (K y k : nat) : nat := (y * K + k)%nat.
-Definition total (K : nat) (q : vector) (y : nat) := sum K (fun k => exp (q (pair K y k))).
-Definition choice (K : nat) (q : vector) (y k : nat) := exp (q (pair K y k)) / total K q y.
-Definition value (K : nat) (q : vector) (y : nat) := ln (total K q y).
-Definition ahead (Y K : nat) (P : nat -> vector) (q : vector) : vector :=
-  fun j => sum Y (fun y => P j y * value K q y).
-Definition slope (Y K : nat) (P : nat -> vector) (q p : vector) : vector :=
-  fun j => sum Y (fun y => P j y * sum K (fun k => choice K q y k * p (pair K y k))).
-
-(* w_y visits of y, in the metric over pairs; rows of P add up to one; (b P)(y) <= nu^2 w_y *)
-Definition the_paper_s_v := forall Y K m P wy b nu, (0 < K)%nat ->
-  (forall j y, 0 <= P j y) -> (forall j, sum Y (P j) = 1) -> (forall j, 0 <= b j) ->
-  (forall y, (y < Y)%nat -> sum m (fun j => b j * P j y) <= nu ^ 2 * wy y) ->
-  derivative_of_v (ahead Y K P) (slope Y K P) /\
-  forall w, (forall y k, (k < K)%nat -> w (pair K y k) = wy y) ->
-    bounded_by (Y * K) m w b nu (slope Y K P).
-
-Lemma sum_ext : forall n x y, (forall i, (i < n)%nat -> x i = y i) -> sum n x = sum n y.
-Proof. induction n; intros; simpl; [auto |]. rewrite (IHn x y), (H n); auto. Qed.
-Lemma sum_le : forall n x y, (forall i, (i < n)%nat -> x i <= y i) -> sum n x <= sum n y.
-Proof. induction n; intros; simpl; [lra |]. apply Rplus_le_compat; auto. Qed.
-Lemma sum_pos : forall n x, (forall i, (i < n)%nat -> 0 <= x i) -> 0 <= sum n x.
-Proof. induction n; intros; simpl; [lra |]. apply Rplus_le_le_0_compat; auto. Qed.
-Lemma sum_scal : forall n c x, sum n (fun i => c * x i) = c * sum n x.
-Proof. induction n; intros; simpl; [ring |]. rewrite IHn. ring. Qed.
-Lemma sum_plus : forall n x y, sum n (fun i => x i + y i) = sum n x + sum n y.
-Proof. induction n; intros; simpl; [ring |]. rewrite IHn. ring. Qed.
-Lemma sum_swap : forall n m x, sum n (fun i => sum m (fun j => x i j)) =
-  sum m (fun j => sum n (fun i => x i j)).
-Proof.
-  induction n; intros; simpl.
-  - induction m; simpl; [auto | rewrite <- IHm; ring].
-  - rewrite IHn, <- sum_plus. auto.
-Qed.
-Lemma dot_sum : forall n w x y, dot n w x y = sum n (fun i => w i * x i * y i).
-Proof. induction n; intros; simpl; [auto |]. rewrite IHn. auto. Qed.
-
-(* Jensen: the square of a mean is at most the mean of squares *)
-Lemma mean_square : forall n a x, (forall i, 0 <= a i) -> sum n a = 1 ->
-  sum n (fun i => a i * x i) ^ 2 <= sum n (fun i => a i * x i ^ 2).
-Proof.
-  intros n a x H H1. pose proof (cauchy n a (fun _ => 1) x H) as C. rewrite !dot_sum in C.
-  rewrite (sum_ext n (fun i => a i * 1 * x i) (fun i => a i * x i)) in C by (intros; ring).
-  rewrite (sum_ext n (fun i => a i * 1 * 1) a) in C by (intros; ring).
-  rewrite (sum_ext n (fun i => a i * x i * x i) (fun i => a i * x i ^ 2)) in C by (intros; ring).
-  rewrite H1 in C. lra.
-Qed.
-
-Lemma total_pos : forall K q y, (0 < K)%nat -> 0 < total K q y.
-Proof.
-  intros K q y H. unfold total. destruct K as [| K]; [inversion H |]. simpl.
-  assert (0 <= sum K (fun k => exp (q (pair (S K) y k))))
-    by (apply sum_pos; intros; left; apply exp_pos).
-  pose proof (exp_pos (q (pair (S K) y K))). lra.
-Qed.
-
-Lemma choice_pos : forall K q y k, (0 < K)%nat -> 0 <= choice K q y k.
-Proof.
-  intros. unfold choice. left. apply Rdiv_lt_0_compat; [apply exp_pos | apply total_pos; auto].
-Qed.
-
-Lemma choice_sum : forall K q y, (0 < K)%nat -> sum K (choice K q y) = 1.
-Proof.
-  intros K q y H. pose proof (total_pos K q y H) as P. unfold choice.
-  rewrite (sum_ext K _ (fun k => / total K q y * exp (q (pair K y k))))
-    by (intros; unfold Rdiv; ring).
-  rewrite sum_scal. fold (total K q y). field. lra.
-Qed.
-
-Lemma choice_le : forall K q y k, (0 < K)%nat -> (k < K)%nat -> choice K q y k <= 1.
-Proof.
-  intros K q y k H Hk. rewrite <- (choice_sum K q y H).
-  assert (G : forall n, (k < n)%nat -> choice K q y k <= sum n (choice K q y)).
-  { induction n; intros Hn; [inversion Hn |]. simpl.
-    assert (0 <= sum n (choice K q y)) by (apply sum_pos; intros; apply choice_pos; auto).
-    pose proof (choice_pos K q y n H).
-    destruct (Nat.eq_dec k n) as [E | E]; [subst; lra |].
-    assert (k < n)%nat by lia. specialize (IHn H2). lra. }
-  auto.
-Qed.
-
-Lemma sum_derivative : forall n f f' s,
-  (forall i, derivable_pt_lim (fun s => f s i) s (f' i)) ->
-  derivable_pt_lim (fun s => sum n (f s)) s (sum n f').
-Proof.
-  induction n; intros; simpl; [apply derivable_pt_lim_const |].
-  apply derivable_pt_lim_plus; auto.
-Qed.
-
-Lemma value_derivative : forall K q p y s, (0 < K)%nat ->
-  derivable_pt_lim (fun s => value K (along q p s) y) s
-    (sum K (fun k => choice K (along q p s) y k * p (pair K y k))).
-Proof.
-  intros K q p y s H. unfold value.
-  pose proof (total_pos K (along q p s) y H) as P.
-  assert (E : sum K (fun k => choice K (along q p s) y k * p (pair K y k)) =
-    / total K (along q p s) y * sum K (fun k => exp (along q p s (pair K y k)) * p (pair K y k))).
-  { rewrite <- sum_scal. apply sum_ext. intros. unfold choice, Rdiv. ring. }
-  rewrite E. apply (derivable_pt_lim_comp (fun s => total K (along q p s) y) ln).
-  - unfold total. apply (sum_derivative K (fun s k => exp (along q p s (pair K y k)))).
-    intros k. apply (derivable_pt_lim_comp (fun s => along q p s (pair K y k)) exp).
-    + unfold along. intros eps He. exists (mkposreal 1 Rlt_0_1). intros h Hh _.
-      replace ((q (pair K y k) + (s + h) * p (pair K y k) -
-        (q (pair K y k) + s * p (pair K y k))) / h - p (pair K y k)) with 0 by (field; auto).
-      rewrite Rabs_R0. exact He.
-    + apply derivable_pt_lim_exp.
-  - apply derivable_pt_lim_ln. auto.
-Qed.
-
-(* a sum over pairs, state by state *)
-Lemma sum_pairs : forall Y K x, sum (Y * K) x = sum Y (fun y => sum K (fun k => x (pair K y k))).
-Proof.
-  intros Y K x. induction Y; simpl; [auto |]. rewrite <- IHY.
-  assert (G : forall n, sum (n + Y * K) x = sum (Y * K) x + sum n (fun k => x (pair K Y k))).
-  { induction n; simpl; [ring |]. rewrite IHn. unfold pair. rewrite (Nat.add_comm (Y * K) n). ring. }
-  apply G.
-Qed.
-
-Theorem the_paper_s_v_holds : the_paper_s_v.
-Proof.
-  intros Y K m P wy b nu HK HP H1 Hb Hnu. split.
-  - intros q p j s. unfold ahead, slope.
-    apply (sum_derivative Y (fun s y => P j y * value K (along q p s) y)). intros y.
-    pose proof (value_derivative K q p y s HK) as D.
-    replace (P j y * sum K (fun k => choice K (along q p s) y k * p (pair K y k)))
-      with (0 * value K (along q p s) y +
-        P j y * sum K (fun k => choice K (along q p s) y k * p (pair K y k))) by ring.
-    apply (derivable_pt_lim_mult (fun _ => P j y)); [apply derivable_pt_lim_const | exact D].
-  - intros w Hw q p.
-    set (sq := fun y => sum K (fun k => p (pair K y k) ^ 2)).
-    assert (Sq : forall y, 0 <= sq y) by (intros; apply sum_pos; intros; apply pow2_ge_0).
-    assert (R1 : dot (Y * K) w p p = sum Y (fun y => wy y * sq y)).
-    { rewrite dot_sum, sum_pairs. apply sum_ext. intros y _. unfold sq. rewrite <- sum_scal.
-      apply sum_ext. intros k Hk. rewrite Hw by auto. ring. }
-    rewrite R1, dot_sum.
-    apply Rle_trans with (sum m (fun j => sum Y (fun y => b j * P j y * sq y))).
-    + apply sum_le. intros j _.
-      rewrite (sum_ext Y _ (fun y => b j * (P j y * sq y))) by (intros; ring). rewrite sum_scal.
-      replace (b j * slope Y K P q p j * slope Y K P q p j)
-        with (b j * slope Y K P q p j ^ 2) by ring.
-      apply Rmult_le_compat_l; [auto |]. unfold slope.
-      eapply Rle_trans; [apply mean_square; auto |].
-      apply sum_le. intros y _. apply Rmult_le_compat_l; [auto |].
-      eapply Rle_trans; [apply mean_square; [intros; apply choice_pos; auto |
-        apply choice_sum; auto] |].
-      unfold sq. apply sum_le. intros k Hk.
-      rewrite <- (Rmult_1_l (p (pair K y k) ^ 2)) at 2.
-      apply Rmult_le_compat_r; [apply pow2_ge_0 | apply choice_le; auto].
-    + rewrite sum_swap, <- sum_scal. apply sum_le. intros y Hy.
-      rewrite (sum_ext m _ (fun j => sq y * (b j * P j y))) by (intros; ring). rewrite sum_scal.
-      replace (nu ^ 2 * (wy y * sq y)) with (sq y * (nu ^ 2 * wy y)) by ring.
-      apply Rmult_le_compat_l; auto.
-Qed.
-
 Print Assumptions two_time_scales_holds.
 Print Assumptions zeta_exact_holds.
-Print Assumptions the_paper_s_v_holds.
