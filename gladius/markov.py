@@ -2,8 +2,9 @@
 
 If choices and transitions depend on the present state alone, then the state before, the action
 before and the person's past choices add nothing to it. They are added as further features, and the
-score tests of the class `sparse` (`erm.observations.score_tests`) look for them. What they find is
-a sign of unobserved types or of a hidden state: then no method of this library is valid.
+score tests of the class `sparse` (`erm.observations.score_tests`) look for them. What they find,
+and what is confirmed among observations with the same state, is a sign of unobserved types or of a
+hidden state: then no method of this library is valid.
 
 Source: the conditional independence assumption of Rust (1987).
 """
@@ -16,13 +17,22 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
+from scipy.special import chdtrc
 
-from gladius.erm.misfit import DOUBTFUL
+from gladius.erm.misfit import BINS, DOUBTFUL, bins_of
+from gladius.erm.observations.features import Inputs
 from gladius.methods import fit
 from gladius.model.estimate import StateFunction
 from gladius.panel.anchor import AnchorReward
 from gladius.panel.record import Transitions
-from gladius.validate import Array, InputError
+from gladius.validate import Array, InputError, Integers
+
+SHORT = 40  # periods of a path, below which an answer says what its power is
+POWER = (  # for two types, whose rewards differ by 2, in paths that start alike
+    "two strong ones were found in 0, 1 and 7 of 8 data sets of 1,000 paths of 6, 10 and 20"
+    " periods, and in 0 and 5 of 8 of 200 paths of 20 and 40"
+)
+CONFIRMED = 0.001  # p-value in cells of the state
 
 
 @dataclass(frozen=True)
@@ -33,11 +43,13 @@ class MarkovCheck:
         choices: names of the histories on which choices depend; none if the data look Markov.
         transitions: likewise for the next value.
         observations: number that were tested.
+        periods: median length of the trajectories, on which its power depends.
     """
 
     choices: tuple[str, ...]
     transitions: tuple[str, ...]
     observations: int
+    periods: float
 
     @property
     def is_markov(self) -> bool:
@@ -46,7 +58,10 @@ class MarkovCheck:
 
     def __str__(self) -> str:
         if self.is_markov:
-            return f"no sign against the Markov assumption in {self.observations:,} observations"
+            message = f"no sign against the Markov assumption in {self.observations:,} observations"
+            if self.periods < SHORT:
+                message += f"; paths of {self.periods:g} periods show few unobserved types: {POWER}"
+            return message
         outcomes = {"choices": self.choices, "the next value": self.transitions}
         found = [f"{what} with {', '.join(names)}" for what, names in outcomes.items() if names]
         return f"unobserved types or a hidden state are likely: given the state, {'; '.join(found)}"
@@ -101,8 +116,44 @@ def check_markov(
     misfit = {k: p for k, p in extra["misfit_p_values"].items() if not isinstance(k, tuple)}
     doubtful = [k for k, p in misfit.items() if p < DOUBTFUL / len(misfit)]
     chosen = sorted({*extra["reward_inputs"], *doubtful}), extra["zeta_inputs"]
-    found = [tuple(augmented.feature_names[k] for k in one if k >= width) for one in chosen]
-    return MarkovCheck(found[0], found[1], len(rows))
+    inputs, actions = Inputs.of(augmented.states), augmented.actions
+    state = np.stack([bins_of(inputs, k, BINS, BINS) for k in range(width)])
+    cells = [np.unique(rows, axis=1, return_inverse=True)[1] for rows in (state, [*state, actions])]
+    choices = np.eye(data.number_of_actions)[actions]
+    following = np.column_stack([augmented.next_states[:, :width], augmented.done])
+    following = np.where(augmented.followed[:, None], following, np.nan)
+    outcomes = (choices, cells[0]), (following, cells[1])
+    found = [
+        tuple(
+            augmented.feature_names[k]
+            for k in one
+            if k >= width and matters_in_cells(augmented.states[:, k], *outcome)
+        )
+        for one, outcome in zip(chosen, outcomes, strict=True)
+    ]
+    periods = float(np.median(np.unique(data.trajectory, return_counts=True)[1]))
+    return MarkovCheck(found[0], found[1], len(rows), periods)
+
+
+def matters_in_cells(history: Array, outcome: Array, cells: Integers) -> bool:
+    """Whether a history, or its square, moves an outcome where the state is the same.
+
+    The score tests compare within a polynomial of the state. What that leaves out of the state is
+    in the history too, and is no sign of types.
+
+    Args:
+        history: (n,).
+        outcome: (n, m) columns, NaN where they were not observed.
+        cells: (n,) of the state, and of the action for next values.
+    """
+    seen = np.isfinite(outcome[:, 0])
+    cells, columns = cells[seen], np.column_stack([history, history**2, outcome])[seen]
+    sums = np.stack([np.bincount(cells, x) for x in columns.T])
+    within = columns.T - (sums / np.maximum(np.bincount(cells), 1))[:, cells]
+    products = within[:2, None] * within[None, 2:]
+    score, squares = products.sum(axis=2), (products**2).sum(axis=2)
+    largest = np.max(score**2 / np.maximum(squares, 1e-300))
+    return bool(score.size * chdtrc(1, largest) < CONFIRMED)
 
 
 def _of_state(reward: StateFunction, width: int, states: Array) -> Array:

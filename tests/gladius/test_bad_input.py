@@ -226,7 +226,7 @@ def test_the_input_before_the_change_is_right() -> None:
     assert world().solution.converged
     assert simulate().states.shape == (2, 3)
     assert len(data()) == 6
-    assert len(read()) == 2
+    assert read().followed.tolist() == [True, False, True, False]
     assert fit() == "fitted"
     assert reward().shape == (3,)
     assert score() == 100.0
@@ -241,7 +241,7 @@ def test_good_but_unusual_input_passes() -> None:
     assert data(done=[0, 1, 0, 0, 0, 1]).done.tolist() == [False, True, False, False, False, True]
     assert data(done=np.array([0.0, True, np.int8(0)] * 2, dtype=object)).done.sum() == 2
     ends = np.array([False, True, False, False], dtype=object)
-    assert read(frame(end=ends), done="end").done.tolist() == [False, True, False]
+    assert read(frame(end=ends), done="end").done.tolist() == ends.tolist()
     assert read(frame(choice=pd.Categorical(["run", "keep"] * 2))).action_names == ("keep", "run")
     assert data(states=np.array(["1", 2.0] * 6, dtype=object).reshape(6, 2)).states[0, 0] == 1.0
     assert data(trajectory=["x", "x", "y", "y", "z", "z"]).split(0.5)[0].trajectory[0] == "x"

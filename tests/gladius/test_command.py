@@ -214,7 +214,7 @@ def test_shuffled_rows_are_sorted_by_time_and_the_chosen_features_are_named(tmp_
     assert main([str(path), *states, *asked, *anchor, "--out", str(out)]) == 0
     said = capsys.readouterr().err
     assert "features chosen for r: s0\n" in said
-    assert f"profiled_erm sparse, {len(data) - 60} transitions" in said
+    assert f"profiled_erm sparse, {len(data)} transitions" in said
     rewards = pd.read_csv(out / "reward.csv").query("action == 0").groupby("s0")["reward"].mean()
     assert rewards[3.0] == pytest.approx(-3.0, abs=0.6)
 

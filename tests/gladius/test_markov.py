@@ -59,6 +59,20 @@ def test_types_and_hidden_regimes_are_found() -> None:
         assert "given the state" in str(found)
 
 
+def test_in_short_paths_it_says_that_types_are_hardly_seen() -> None:
+    """Types were missed in 24 of 24 data sets of 4 to 6 periods, without a word of it.
+
+    In 7 of 10 Markov sets of 6 periods types were found: a polynomial of the state had not fitted.
+    """
+    data = BUS.simulate(100, np.random.default_rng(0))
+    for periods in (6, 39, 40):
+        found = check_markov(data.take(np.arange(len(data)) % 100 < periods), **KNOWN)
+        assert (found.is_markov, found.periods) == (True, periods)
+        assert (f"paths of {periods} periods show few unobserved types" in str(found)) == (
+            periods < 40
+        )
+
+
 def test_gaps_and_ends_of_paths_are_no_history() -> None:
     data = BUS.simulate(60, np.random.default_rng(5))
     gaps = data.take(np.delete(np.arange(len(data)), np.arange(50, len(data), 100)))
