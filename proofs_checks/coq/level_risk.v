@@ -35,7 +35,7 @@ Definition flow_along_shifts := forall D q c z m G kappa rate, counts D -> condi
     unit * flow_z (rate / (2 * unit)) c z.
 
 (* One state with one action: f is the objective of level.v at Q = Q* + c and zeta = zeta* + z, and
-   its slopes are the flow. Nothing is assumed. *)
+   its slopes are the flow. Only (S) is assumed. *)
 Definition one_state_one_action := forall D, counts D -> condition_S D ->
   states D = 1%nat -> actions D = 1%nat ->
   let star := reward D O / (1 - beta D) in
