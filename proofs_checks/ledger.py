@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from proofs_checks.certificates import derivations
+from proofs_checks.certificates import derivations, in_coq
 from proofs_checks.claims import CheckResult, Claim, find
 from proofs_checks.decide import ROOT, Decision
 from proofs_checks.numbering import as_printed, statement_of
@@ -79,6 +79,9 @@ def row(claim: Claim, decision: Decision) -> dict[str, str]:
     instances of an inequality (1 is attained), empty where that means nothing.
     """
     result, proof = decision.result, derivations().get(claim.id)
+    steps = [f"{proof.joined} {proof.uses}"] if proof else []
+    if claim.id in in_coq():
+        steps.append(f"In Coq: {in_coq()[claim.id]}.")
     path = f"{claim.printed.__module__.replace('.', '/')}.py"
     return {
         "id": claim.id,
@@ -96,7 +99,7 @@ def row(claim: Claim, decision: Decision) -> dict[str, str]:
         "error": claim.error,
         "how": decision.how,
         "how_corrected": decision.how_corrected,
-        "derivation": f"{proof.joined} {proof.uses}" if proof else "",
+        "derivation": " ".join(steps),
         "unproved": claim.unproved,
     }
 

@@ -6,6 +6,7 @@ what to write instead of others, under their id with `/instead`. claims.lisp lis
 the digests of their statements.
 """
 
+import csv
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -53,6 +54,15 @@ def kinds() -> dict[str, str]:
     """Refuted claims: id to `certificate`, or `certificate + step` where a written step remains."""
     claims, ids = forms("statements", "claim"), forms("certificates", "certificate")
     return {id_: "certificate" + " + step" * ("\n  (step " in claims[id_]) for id_ in ids}
+
+
+@cache
+def in_coq() -> dict[str, str]:
+    """Claims whose statement Coq has accepted: id to theorem and file in `proofs_checks/coq`."""
+    with (FOLDER.parent / "coq" / "claims.csv").open(encoding="utf-8", newline="") as file:
+        return {
+            line["claim"]: f"{line['theorem']}, {line['file']}" for line in csv.DictReader(file)
+        }
 
 
 @cache

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import proofs_checks
+from proofs_checks.certificates import in_coq
+from proofs_checks.ledger import find
 
 HOME = Path(proofs_checks.__file__).parent
 FILES = sorted((HOME / "coq").glob("*.v"))
@@ -45,6 +47,13 @@ def test_the_pages_name_every_theorem_and_its_line() -> None:
     assert {(name, file) for file, name in re.findall(r"\]\((\w+\.v)\) .*`(\w+)` \|\n", page)} == {
         (name, file) for name, file, _ in theorems
     }
+
+
+def test_claims_that_coq_proves_are_claims_and_theorems() -> None:
+    for claim, place in in_coq().items():
+        theorem, file = place.split(", ")
+        assert f"Theorem {theorem} :" in (HOME / "coq" / file).read_text("ascii")
+        assert find(claim).verdict == "holds"
 
 
 @pytest.mark.deep  # a minute and a half; `.ci/run` compiles the files by `tox -e coq`
