@@ -140,8 +140,13 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
         discount: beta.
         options: of the class.
     """
-    if counts.states.shape[1] > 1 or np.any(counts.present.sum(axis=1) < 3):
+    is_rough = (counts.states.shape[1] == 1) & (counts.present.sum(axis=1) >= 3)
+    if np.any(is_rough) and not np.all(is_rough):  # each has the estimate that it has alone
+        alone = [fit_counts(counts.of(r), anchor, discount, options) for r in range(len(is_rough))]
+        return [estimate for (estimate,) in alone]
+    if not np.any(is_rough):
         return _plug_in(counts, anchor, discount, options)
+    counts.check_taken()
     check_anchor_support(counts, anchor.action)
     p_hat = empirical_transition_probabilities(counts)
     problem = Problem(counts, p_hat, anchor, discount)

@@ -78,6 +78,7 @@ def fit_counts(
 ) -> list[Estimate]:
     """The plug-in of every replication of grouped data; the rest as in `fit`."""
     check_anchor_support(counts, anchor.action)
+    counts.check_taken()
     p_hat = empirical_transition_probabilities(counts)
     policy = choice_frequencies(counts.visits, counts.states, pseudo_count)
     if np.any(policy == 0):

@@ -52,7 +52,8 @@ def read_columns(
         is_followed = ~frame[list(next_state)].isna().all(axis=1).to_numpy()
     if not is_followed.all():
         pairs = zip(state, next_state or (), strict=True)
-        frame = frame.assign(**{n: frame[n].where(is_followed, frame[s]) for s, n in pairs})
+        given = {n: frame[n].astype(object).where(is_followed, frame[s]) for s, n in pairs}
+        frame = frame.assign(**{n: column.infer_objects() for n, column in given.items()})
     carried = {name: check_finite(name, frame[name].to_numpy()) for name in carry}
     same = [*zip(state, next_state or state, strict=True), (action,)]
     categories = find_categories(frame, same, categorical)
@@ -82,9 +83,9 @@ def read_columns(
         is_followed = is_joined if next_state is None else is_followed[order]
         states, next_states, actions = states[order], next_states[order], actions[order]
         labels, ended = labels[order], ended[order]
-        if time is not None and done is not None:
-            columns = np.column_stack([states, actions])
-            _check_ends(ended, labels, id, done, clock_of(time, frame[time])[order], columns)
+        if done is not None:
+            clock = order if time is None else clock_of(time, frame[time])[order]
+            _check_ends(ended, labels, id, done, clock, np.column_stack([states, actions]))
     warn_of_ends(actions, labels, ended, action)
     carried = {name: column[order] for name, column in carried.items()}
     is_moved = bool(np.any(np.diff(order) < 0))
@@ -115,11 +116,15 @@ def clock_of(time: str, values: pd.Series) -> Array:
         values = values.dt.to_timestamp()
     if values.dtype.kind == "O" and len(values) and isinstance(values.iloc[0], date):
         values = pd.to_datetime(values)
-    if values.dtype.kind != "M" or values.isna().any():
+    if isinstance(values.dtype, pd.DatetimeTZDtype):
+        values = values.dt.tz_localize(None)  # the clock of the place, whatever the season
+    if values.dtype.kind == "M" and values.isna().any():
+        raise InputError(f"{time}[{int(values.isna().argmax())}]", None, "give every row a date")
+    if values.dtype.kind != "M":
         return check_finite(time, values.to_numpy(), "number the periods: 0, 1, 2, ...")
     of = values.dt
     is_monthly = of.day.nunique() == 1 or of.is_month_end.all()
-    if is_monthly and (of.normalize() == values).all():
+    if is_monthly and (values - of.normalize()).nunique() == 1:
         return np.asarray(12 * of.year + of.month, dtype=float)
     return np.asarray((values - values.min()) / pd.Timedelta(days=1), dtype=float)
 
@@ -132,6 +137,8 @@ def check_columns(
         if isinstance(names, str) or (names is not None and len(names) == 0):
             raise InputError(field, names, "give a list of column names")
     for name in (*state, *(next_state or ()), *others):
+        if not isinstance(name, str):
+            raise InputError("column", name, "give the columns names that are text")
         if list(frame.columns).count(name) != 1:
             hint = f"the frame needs one such column, it has {list(frame.columns)}"
             raise InputError("column", name, hint)
@@ -371,7 +378,10 @@ def to_frame(data: Transitions) -> pd.DataFrame:
     columns |= _labelled(data, data.states)
     columns["action"] = data.actions
     if data.action_names:
-        columns["action"] = np.array(data.action_names, dtype=object)[data.actions]
+        labels: pd.Series[Any] = pd.Series(data.action_names, dtype=object)
+        if labels.str.fullmatch(r"0|-?[1-9]\d*").all():  # such labels were numbers
+            labels = labels.astype(int)
+        columns["action"] = labels.to_numpy()[data.actions]
     following = _labelled(data, np.where(data.followed[:, None], data.next_states, np.nan))
     columns |= {f"next_{name}": values for name, values in following.items()}
     columns["done"] = data.done

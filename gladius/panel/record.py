@@ -164,7 +164,8 @@ class Transitions:
             hint = "give an action or more in each path, and a state more than actions"
             raise InputError("states", [len(path) for path in states][:5], hint)
         ended = np.zeros(sum(lengths), dtype=bool)
-        ended[np.cumsum(lengths) - 1] = False if done is None else done
+        last = check_ended(np.zeros(len(lengths)) if done is None else done, len(lengths))
+        ended[np.cumsum(lengths) - 1] = last
         return cls(
             np.concatenate([path[:-1] for path in states]),
             np.concatenate(list(actions)),
@@ -363,6 +364,13 @@ class Counts:
     def __post_init__(self) -> None:
         followed: Array | None = self.followed
         vars(self)["followed"] = self.visits if followed is None else followed
+
+    def check_taken(self) -> None:
+        """Raise where a replication lacks an action, whose reward it does not identify."""
+        lacks = np.argwhere(~np.any(self.visits, axis=1))
+        if len(lacks):
+            hint = f"data set {lacks[0, 0]} never takes it and says nothing of it: leave it out"
+            raise InputError("actions", int(lacks[0, 1]), hint)
 
     def check_followed(self) -> None:
         """Raise where no next state of an action was observed: its continuation is unknown."""

@@ -209,10 +209,9 @@ def effect(
     new_reward: Callable[[Array, Array], Array] | None,
     new_transition: Callable[[Array], Array] | None,
 ) -> tuple[Array, Array]:
-    """(R, S, A) choice probabilities before and after, for (R, S, A) rewards and (A, S, S) P."""
+    """(R, S, A) choice probabilities before and after, for (R, S, A) rewards and (R, A, S, S) P."""
     change = Change("change", new_reward, new_transition)
-    shape = len(reward), *transition.shape
-    old, new = (np.broadcast_to(p, shape) for p in (transition, change.new_transition(transition)))
-    before = plan(states, reward, old, discount, Change("none")).q
+    new = np.stack([change.new_transition(law.copy()) for law in transition])
+    before = plan(states, reward, transition, discount, Change("none")).q
     after = plan(states, reward, new, discount, Change("change", new_reward)).q
     return np.asarray(softmax(before, axis=2)), np.asarray(softmax(after, axis=2))

@@ -24,7 +24,7 @@ Source: Aguirregabiria and Mira (2002), Proposition 4; Newey and McFadden (1994)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -42,6 +42,7 @@ from gladius.results.factors import Factor, factors_of, frequency_factors
 from gladius.solvers.threads import one_thread
 from gladius.validate import Array, InputError, Integers
 
+Blocks = Iterator[tuple[Array, Array]]
 KINDS = ("model", "cluster", "outer")
 LARGEST_CONDITION = 1e12  # of the scaled information
 LARGEST_TABLE = 50_000_000  # entries of a table of influences: 400 MB
@@ -202,23 +203,43 @@ class FormErrors(Errors):
 
     @one_thread()
     def cov(self, kind: str, data: Transitions) -> Array:
-        """(k, k) covariance of theta-hat.
+        """(k, k) covariance of theta-hat, from the model or by `kind`.
 
         Args:
             kind: `model`; `cluster` for sums over trajectories; `outer` for the outer product of
                 the scores of choices, which takes the transition probabilities as known.
             data: the observations, for sums over trajectories.
         """
-        model, weights = self.basis.model, self.basis.weights
+        weights, table = self.basis.weights, self.table()
         if weights is not None and kind == "outer":
             raise InputError("kind", kind, "the method weights its choices: use model or cluster")
+        if kind == "cluster":
+            of_rows = 1.0 if weights is None else weights.of_rows
+            return table.clustered(data, self.basis.model.states, of_rows)
+        return table.covariance if kind == "model" else table.outer
+
+    def table(self) -> Influence:
+        """The influences on theta-hat."""
+        model = self.basis.model
         counts = cell_counts(model.counts, model.position, len(model.states))
         given = model.transition[0], model.design, self.q(model.states), model.discount
-        visits, squares, of_rows = weights or (model.visits[0], None, 1.0)
-        table = influence(counts, *given, factors_of(model), visits=visits, squares=squares)
-        if kind == "cluster":
-            return table.clustered(data, model.states, of_rows)
-        return table.covariance if kind == "model" else table.outer
+        visits, squares, _ = self.basis.weights or (model.visits[0], None, 1.0)
+        return influence(counts, *given, factors_of(model), visits=visits, squares=squares)
+
+    @one_thread()
+    def draws(self, theta: Array, number: int, rng: np.random.Generator) -> Blocks:
+        """Blocks of (n, k) theta and (n, A, S, S) P, jointly by their first-order distribution.
+
+        There are none where P is of few parameters, whose joint distribution is not at hand.
+        """
+        model, inverse = self.basis.model, self.table().inverse
+        if model.is_known:
+            drawn = rng.multivariate_normal(theta, inverse, number)
+            yield drawn, np.broadcast_to(model.transition[0], (number, *model.transition.shape[1:]))
+        elif model.transition_model is None:
+            for shifted, transition in noisy(self.basis, theta, number, rng):
+                noise = rng.multivariate_normal(np.zeros(len(theta)), inverse, len(shifted))
+                yield shifted + noise, transition
 
 
 def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
@@ -320,14 +341,24 @@ def shift_by_frequencies(
 ) -> Array:
     """(k,) mean shift of theta-hat when P-hat gets the noise of its frequencies once more.
 
-    Each draw counts as many transitions of every (s, a) anew, by P-hat, and takes one Newton step
-    of maximum likelihood from theta-hat. It shows about a third of the bias that the noise causes.
+    It shows about a third of the bias that the noise causes.
 
     Args:
         basis: of a model with transition probabilities by frequencies.
         theta: (k,) theta-hat.
         draws: number of them.
         rng: draws them.
+    """
+    return np.asarray(
+        np.concatenate([moved - theta for moved, _ in noisy(basis, theta, draws, rng)]).mean(axis=0)
+    )
+
+
+def noisy(basis: FormBasis, theta: Array, draws: int, rng: np.random.Generator) -> Blocks:
+    """Blocks of (n, k) theta and (n, A, S, S) P, with the noise of frequencies once more.
+
+    Each draw counts as many transitions of every (s, a) anew, by P-hat, and takes one Newton step
+    of maximum likelihood from theta-hat.
     """
     model, weights = basis.model, basis.weights
     cells = cell_counts(model.counts, model.position, len(model.states))
@@ -336,7 +367,6 @@ def shift_by_frequencies(
     seen = times > 0
     shares = cells[seen] / times[seen][:, None]
     size = max(1, LARGEST_TABLE // model.transition[0].size)
-    shifts = []
     for start in range(0, draws, size):
         number = min(size, draws - start)
         transition = np.repeat(model.transition[:1], number, axis=0)
@@ -345,5 +375,4 @@ def shift_by_frequencies(
         visits = np.repeat(choices, number, axis=0)
         given = transition, model.design, model.offset, model.discount
         first = np.tile(theta, (number, 1))
-        shifts.append(nfxp.fit_counts(visits, *given, start=first, max_iterations=1).theta - theta)
-    return np.asarray(np.concatenate(shifts).mean(axis=0))
+        yield nfxp.fit_counts(visits, *given, start=first, max_iterations=1).theta, transition

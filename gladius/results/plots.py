@@ -40,14 +40,12 @@ def plot_reward(results: Results, axes: Axes | None = None, feature: str | None 
     axes, column = _axes(axes), feature or results.data.columns[0]
     x, states = line_of(results.data, column)
     names, reward = action_labels(results.data), results.reward_function(states)
-    frame = results.reward_frame(states) if results.has_reward_errors else None
+    band = results.interval(states) if results.has_reward_errors else None
     for action in range(reward.shape[1]):
         (line,) = axes.plot(x, reward[:, action], label=names[action])
-        if frame is not None:
-            band = frame[frame["action"] == action]
-            axes.fill_between(
-                x, band["low"], band["high"], color=line.get_color(), alpha=0.2, linewidth=0
-            )
+        if band is not None:
+            low, high = (end[:, action] for end in band)
+            axes.fill_between(x, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
     axes.set_xlabel(column)
     axes.set_ylabel("estimated reward")
     axes.legend()

@@ -28,7 +28,7 @@ from gladius.model.state_anchor import Exchange
 from gladius.panel.anchor import Anchor
 from gladius.panel.frame import features
 from gladius.panel.record import Transitions, distinct_rows, grid_positions
-from gladius.register import METHODS
+from gladius.register import METHODS, needs
 from gladius.results.inference import KINDS, Errors, FormErrors, errors_of, shift_by_frequencies
 from gladius.results.saved import save
 from gladius.results.summary import action_labels, text_of
@@ -39,6 +39,7 @@ from gladius.validate import (
     InputError,
     Integers,
     check_choice,
+    check_finite,
     check_whole,
 )
 
@@ -239,6 +240,10 @@ class Results(Estimate):
     def reward(self, states: Array | pd.DataFrame, actions: Labels) -> Array:
         """(n,) estimated r(s, a); actions by number or by name."""
         given, names = np.asarray(actions), list(self.data.action_names)
+        for number in np.unique(given) if given.dtype.kind in "iu" else ():
+            if str(number) in names and names.index(str(number)) != number:
+                hint = f"a number or a label? give labels as text, of {', '.join(names)}"
+                raise InputError("actions", int(number), hint)
         if given.dtype.kind in "UO" and names:
             unknown = np.setdiff1d(given.astype(str), names)
             if len(unknown):
@@ -258,17 +263,21 @@ class Results(Estimate):
         """Choice probabilities before and after a change: see `gladius.results.counterfactual`.
 
         Args:
-            reward: what is added to the reward of an action, by its name or number as text; or a
-                function of features (n, d) and rewards (n, A).
+            reward: what is added to the reward of an action, by its name; or a function of
+                features (n, d) and rewards (n, A).
             transition: a function of transition probabilities (A, S, S) over the observed states.
             states: which lines to show, by default all observed states.
-            draws: of theta, for standard errors of the probabilities; methods without parameters
-                have none.
+            draws: of theta and of transition probabilities, for standard errors.
             rng: a seed or a generator.
 
         Returns:
-            For each state and action `before`, `after`, and with parameters `se` of their
-            difference. It has no noise of the transition probabilities but that in theta.
+            For each state and action `before` and `after`. A fit with parameters has `se` of
+            their difference too, unless its transition probabilities are of few parameters; other
+            fits have that of `bootstrap`.
+
+        Raises:
+            InputError: the method leaves the level of r open, on which the answer depends unless
+                numbers are added to rewards; or the states do not repeat.
         """
         from gladius.results.counterfactual import effect
 
@@ -277,24 +286,36 @@ class Results(Estimate):
             unknown = sorted(set(reward) - set(names))
             if unknown:
                 raise InputError("reward", unknown, f"name some of {', '.join(names)}")
-            reward = partial(plus, np.array([reward.get(name, 0.0) for name in names]))
-        if isinstance(self._errors, FormErrors):
-            model = self.form_errors.basis.model
-            generator, number = np.random.default_rng(rng), check_whole("draws", draws, 2)
-            theta = generator.multivariate_normal(self.params, self.cov(), number)
-            drawn = model.offset + np.einsum("sak,rk->rsa", model.design, theta)
-            grid: Grid = model
+            added = check_finite("reward", [reward.get(name, 0.0) for name in names])
+            reward = partial(plus, added)
+        elif reward is not None and not callable(reward):
+            raise InputError("reward", reward, "give numbers by action, or a function")
+        elif not {"anchor", "form"} & set(needs(self.name)):
+            hint = "it leaves the level of r open, on which this depends: give numbers by action"
+            raise InputError("method", self.name, hint)
+        if transition is not None and not {"anchor", "form"} & set(needs(self.name)):
+            hint = "it leaves the level of r open, on which this depends"
+            raise InputError("method", self.name, hint)
+        errors, number = self._errors, check_whole("draws", draws, 2)
+        grid: Grid
+        if isinstance(errors, FormErrors):
+            grid = errors.basis.model
         else:
             grid = make_grid([self.data], self.discount, self.options.get("transition"))
-            drawn = np.zeros((0, *grid.visits.shape[1:]))
-        at = grid.states if states is None else self._check(states)
+        at = distinct_rows(self.data.states)[0] if states is None else self._check(states)
         row = positions(grid.states, at)
-        tables = np.concatenate([self.reward_function(grid.states)[None], drawn])
-        given = grid.states, tables, grid.transition[0], self.discount
-        before, after = effect(*given, reward, transition)
+        own = self.reward_function(grid.states)[None], grid.transition[:1]
+        before, after = effect(grid.states, *own, self.discount, reward, transition)
         frame = self._lines(at).assign(before=before[0, row].ravel(), after=after[0, row].ravel())
-        if len(drawn):
-            frame["se"] = np.std((after - before)[1:, row], axis=0, ddof=1).ravel()
+        if isinstance(errors, FormErrors) and not self.diagnostics.status.startswith("failed"):
+            design, offset, moves = errors.basis.model.design, errors.basis.model.offset, []
+            generator = np.random.default_rng(rng)
+            for theta, law in errors.draws(self.params.to_numpy(), number, generator):
+                tables = offset + np.einsum("sak,rk->rsa", design, theta)
+                pair = effect(grid.states, tables, law, self.discount, reward, transition)
+                moves.append((pair[1] - pair[0])[:, row])
+            if moves:
+                frame["se"] = np.std(np.concatenate(moves), axis=0, ddof=1).ravel()
         return frame
 
     def reward_errors(self, states: Array, kind: str = "model") -> Array:
@@ -303,6 +324,24 @@ class Results(Estimate):
         NaN where too few observations say what r is: without a form, also in other states.
         """
         return self._intervals(self._check(states), kind)[1]
+
+    def interval(
+        self, states: Array, *, level: float = 0.95, kind: str = "model"
+    ) -> tuple[Array, Array]:
+        """(n, A) ends of intervals of r at (n, d) features; NaN where the data do not say.
+
+        Warns:
+            UserWarning: no intervals, for too many states or parameters that are not identified.
+        """
+        width = half_width(level)
+        try:
+            centre, errors = self._intervals(states, kind)
+        except InputError as error:
+            if error.field == "kind":
+                raise
+            warnings.warn(f"no intervals: {error}", stacklevel=3)  # r-hat is not lost
+            centre = errors = np.full((len(states), self.data.number_of_actions), np.nan)
+        return centre - width * errors, centre + width * errors
 
     def _intervals(self, states: Array, kind: str) -> tuple[Array, Array]:
         """(n, A) centres of intervals of r, and standard errors."""
@@ -337,19 +376,12 @@ class Results(Estimate):
         Warns:
             UserWarning: no intervals, for too many states or parameters that are not identified.
         """
-        width = half_width(level)
         at = distinct_rows(self.data.states)[0] if states is None else self._check(states)
+        width = half_width(level)
         frame = self._lines(at).assign(reward=self.reward_function(at).ravel())
         if self.has_reward_errors:
-            try:
-                centre, errors = (array.ravel() for array in self._intervals(at, kind))
-            except InputError as error:
-                if error.field == "kind":
-                    raise
-                warnings.warn(f"no intervals: {error}", stacklevel=2)  # r-hat is not lost
-                centre = errors = np.full(len(frame), np.nan)
-            low, high = centre - width * errors, centre + width * errors
-            frame = frame.assign(se=errors, low=low, high=high)
+            low, high = (end.ravel() for end in self.interval(at, level=level, kind=kind))
+            frame = frame.assign(se=(high - low) / (2 * width), low=low, high=high)
         return frame.assign(q=self.q(at).ravel(), probability=self.policy(at).ravel())
 
     def _lines(self, at: Array) -> pd.DataFrame:

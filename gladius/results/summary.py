@@ -102,12 +102,9 @@ def reward_table(results: Any, level: float, kind: str, has_errors: bool) -> pd.
     states = np.concatenate(blocks)
     texts = np.vectorize("{:.3g}".format, otypes=[object])(results.reward_function(states))
     if has_errors:
-        frame = results.reward_frame(states, level=level, kind=kind)
-        if "low" in frame:
-            ends = frame[["low", "high"]].to_numpy().reshape(*texts.shape, 2)
-            for at in np.argwhere(np.ptp(ends, axis=2) > 0):
-                low, high = ends[tuple(at)]
-                texts[tuple(at)] = f"{texts[tuple(at)]} [{low:.3g}, {high:.3g}]"
+        low, high = results.interval(states, level=level, kind=kind)
+        for at in map(tuple, np.argwhere(high > low)):
+            texts[at] = f"{texts[at]} [{low[at]:.3g}, {high[at]:.3g}]"
     return pd.DataFrame(texts, index=index, columns=list(action_labels(data)))
 
 

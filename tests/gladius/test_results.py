@@ -261,3 +261,122 @@ def test_a_seed_or_a_generator_everywhere() -> None:
     for bad in (-1, True, "1"):
         with pytest.raises(InputError, match="rng"):
             bus.simulate(20, bad)  # type: ignore[call-overload]
+
+
+LINE: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -2.0, "discount": 0.9}
+
+
+def chain(paths: int, rng: np.random.Generator, states: int = 6, leave: float = 0.1) -> Transitions:
+    """Paths of a design with noisy frequencies, which end by chance when action 0 is taken."""
+    rows = []
+    for path in range(paths):
+        x = int(rng.integers(states))
+        for t in range(12):
+            action = int(rng.random() < 0.2 + 0.1 * x)
+            is_end = action == 0 and rng.random() < leave
+            rows.append((path, t, x, action, is_end))
+            if is_end:
+                break
+            x = int(rng.integers(states)) if action else min(x + int(rng.integers(3)), states - 1)
+    frame = pd.DataFrame(rows, columns=["id", "t", "x", "action", "gone"])
+    given = {"id": "id", "time": "t", "action": "action", "done": "gone"}
+    return Transitions.from_frame(frame, state=["x"], **given)
+
+
+def test_errors_of_a_change_have_the_noise_of_what_follows() -> None:
+    """As large as those of a bootstrap; draws of theta alone give less than half of them here."""
+    data = chain(60, np.random.default_rng(4))
+    fit = gladius.fit(data, "nfxp", reward="0 + I(-x):action_0 + action_0", **LINE)
+    change: dict[str, Any] = {"reward": {"action 0": 1.0}, "states": np.array([[1.0], [4.0]])}
+    found = fit.counterfactual(**change, draws=400)["se"].to_numpy()
+
+    def move(one: gladius.Results) -> Any:
+        frame = one.counterfactual(**change, draws=2)
+        return (frame["after"] - frame["before"]).to_numpy()
+
+    drawn = fit.bootstrap(move, draws=100, rng=1).std(axis=0, ddof=1)
+    # a standard deviation of 100 draws has an error of 7 %; both are of first order
+    np.testing.assert_allclose(found, drawn, rtol=0.35)
+
+
+def test_a_fit_in_a_list_is_the_one_alone() -> None:
+    """Beside a data set of two states, where no roughness is defined."""
+    one = chain(60, np.random.default_rng(1))
+    two = one.take(np.isin(one.states[:, 0], (0, 1)) & np.isin(one.next_states[:, 0], (0, 1)))
+    alone = gladius.fit(one, **LINE)
+    beside, other = gladius.fit([one, two], **LINE)
+    assert alone.diagnostics.extra["smoothed"] is beside.diagnostics.extra["smoothed"] is True
+    assert other.diagnostics.extra["smoothed"] is False
+    at = np.unique(one.states, axis=0)
+    np.testing.assert_allclose(beside.reward_function(at), alone.reward_function(at), atol=1e-9)
+    frames = [fit.reward_frame(at)[["low", "high"]] for fit in (alone, beside)]
+    np.testing.assert_allclose(*frames, rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["plug_in", "profiled_erm"])
+def test_an_action_that_a_data_set_lacks_has_no_invented_reward(method: str) -> None:
+    one = chain(40, np.random.default_rng(2))
+    actions = np.where(one.trajectory == 0, 2 * one.actions, one.actions)
+    three = replace(one, actions=actions, number_of_actions=3)
+    without = three.take(three.trajectory > 0)
+    with pytest.raises(InputError, match="actions = 2: data set 1 never takes it"):
+        gladius.fit([three, without], method, **LINE)
+    fit = gladius.fit(three, method, **LINE)
+    with pytest.warns(UserWarning, match="failed and are NaN"):
+        draws = fit.bootstrap(lambda e: e.reward(np.array([[1.0]]), 2), draws=20, rng=3)
+    assert 0.1 < np.isnan(draws).mean() < 0.7  # 1/e of the resamples lack its only path
+
+
+def test_ends_and_labels_are_checked() -> None:
+    paths = [np.zeros((3, 1)), np.ones((3, 1))], [np.array([0, 1]), np.array([1, 0])]
+    for bad in (["False", "True"], [2, 0], [True]):
+        with pytest.raises(InputError, match="done"):
+            Transitions.from_paths(*paths, done=bad)  # type: ignore[arg-type]
+    frame = pd.DataFrame({"id": 0, "x": [0, 1, 2], "a": [0, 1, 0], "end": [False, True, False]})
+    late, told = "the path ended, but has further rows", "in the order of the table"
+    with pytest.warns(UserWarning, match=told), pytest.raises(InputError, match=late):
+        Transitions.from_frame(frame, state=["x"], action="a", id="id", done="end")
+    with pytest.raises(InputError, match="names that are text"):
+        Transitions.from_frame(frame.rename(columns={"x": 7}), state=[7], action="a", id="id")  # type: ignore[list-item]
+
+
+def test_labels_that_are_numbers_stay_numbers_and_are_no_positions() -> None:
+    data = chain(30, np.random.default_rng(0))
+    frame = data.to_frame().assign(action=np.where(data.actions, 10, 2))
+    keys = {"id": "id", "time": "period", "action": "action", "done": "done"}
+    read = Transitions.from_frame(frame, state=["x"], categorical=["action"], **keys)
+    assert read.action_names == ("2", "10")
+    again = Transitions.from_frame(read.to_frame(), state=["x"], categorical=["action"], **keys)
+    np.testing.assert_array_equal(again.actions, data.actions)
+    shifted = Transitions.from_frame(
+        frame.assign(action=data.actions + 1), state=["x"], categorical=["action"], **keys
+    )
+    fit = gladius.fit(shifted, "plug_in", **LINE | {"anchor_action": "2"})
+    assert fit.reward(np.array([[1.0]]), "2") == pytest.approx(-2.0)
+    with pytest.raises(InputError, match="a number or a label"):
+        fit.reward(np.array([[1.0]]), 1)
+
+
+def test_days_of_a_place_have_no_gap_at_summer_time(frame: pd.DataFrame) -> None:
+    days = pd.Timestamp("2020-03-20") + pd.to_timedelta(frame["week"], unit="D")
+    keys = {"id": "machine", "time": "week", "action": "choice"}
+    places = [days.dt.tz_localize("Europe/Berlin"), days + pd.Timedelta(hours=9)]
+    for given in places:
+        found = Transitions.from_frame(
+            frame.assign(week=given), state=["wear"], categorical=["choice"], **keys
+        )
+        assert np.count_nonzero(~found.followed) == 120  # the last row of each machine
+    bad = frame.assign(week=days.where(frame.index != 7))
+    with pytest.raises(InputError, match=r"week\[7\]"):
+        Transitions.from_frame(bad, state=["wear"], categorical=["choice"], **keys)
+
+
+def test_a_change_that_depends_on_an_open_level_is_refused(bus: gladius.Results) -> None:
+    fit = gladius.fit(bus.data, "bc", rng=0, **LINE | {"discount": 0.95})
+    assert "after" in fit.counterfactual(reward={"action 1": 1.0})
+    for change in ({"reward": lambda s, r: r / 2}, {"transition": lambda law: law}):
+        with pytest.raises(InputError, match="leaves the level of r open"):
+            fit.counterfactual(**change)
+    for wrong in (2.0, {"action 1": np.nan}):
+        with pytest.raises(InputError, match="reward"):
+            bus.counterfactual(reward=wrong)  # type: ignore[arg-type]
