@@ -10,19 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import chi2_contingency
 
 from gladius.model.estimate import StateFunction
 from gladius.model.frequencies import TransitionProbabilities
 from gladius.panel.anchor import nearest
 from gladius.panel.record import Counts, Integers, Transitions, index_rows
-from gladius.validate import Array, InputError, asked, check_finite
+from gladius.validate import Array, InputError, asked, check_finite, check_whole
 
 DECIMALS = 9  # increments this close are one
-LATER = {"p_value": "gladius.model.equal_increments"}  # loaded by those who ask for it
+
+
+def _merged(label: Integers, least: float) -> Integers:
+    """Labels in order, neighbours merged until each occurs so often: a chi-square needs five."""
+    times = np.bincount(label)
+    merged, total, current = np.zeros(len(times), dtype=np.int64), 0, 0
+    for value, count in enumerate(times.tolist()):
+        merged[value], total = current, total + count
+        if total >= least:
+            current, total = current + 1, 0
+    merged[merged == current] = max(current - 1, 0)
+    return np.asarray(merged[label])
 
 
 @dataclass(frozen=True)
@@ -86,8 +98,28 @@ class PooledIncrements:
             data: one data set.
             ranges: number of ranges of a feature, at most.
         """
-        p: float = import_module(LATER["p_value"]).p_value(self, data, ranges)
-        return p
+        number, live = check_whole("ranges", ranges, 2), data.followed & ~data.done
+        if not live.any() or not set(self.own) < set(range(data.states.shape[1])):
+            raise InputError("transition.own", self.own, "some feature must move by increments")
+        states, actions = data.states[live], data.actions[live]
+        start = self.starts(states, data.number_of_actions)[actions, np.arange(len(states))]
+        moving = [k for k in range(states.shape[1]) if k not in self.own]
+        shift = np.round((data.next_states[live] - start)[:, moving], DECIMALS)
+        _, (label,) = index_rows([shift])
+        found = []
+        for group in [0] if self.common else np.unique(actions):
+            rows = (actions == group) | self.common
+            for x in states[rows][:, moving].T:
+                value = np.unique(x, return_inverse=True)[1]
+                interval = _merged(value, rows.sum() / number)
+                smallest = np.min(np.unique(interval, return_counts=True)[1])
+                least = max(5 * rows.sum() / smallest, rows.sum() / number)
+                table = pd.crosstab(interval, _merged(label[rows], least))
+                if min(table.shape) > 1:
+                    found.append(
+                        chi2_contingency(table, correction=False, lambda_="log-likelihood")
+                    )
+        return float(min([1.0, *(len(found) * test.pvalue for test in found)]))
 
     def estimate(self, counts: Counts) -> TransitionProbabilities:
         """P-hat of every replication, on the states of all."""

@@ -211,7 +211,7 @@ def effect(
 ) -> tuple[Array, Array]:
     """(R, S, A) choice probabilities before and after, for (R, S, A) rewards and (R, A, S, S) P."""
     change = Change("change", new_reward, new_transition)
-    new = np.stack([change.new_transition(law.copy()) for law in transition])
+    new = np.stack([change.new_transition(one.copy()) for one in transition])
     before = plan(states, reward, transition, discount, Change("none")).q
     after = plan(states, reward, new, discount, Change("change", new_reward)).q
     return np.asarray(softmax(before, axis=2)), np.asarray(softmax(after, axis=2))

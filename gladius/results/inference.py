@@ -349,9 +349,8 @@ def shift_by_frequencies(
         draws: number of them.
         rng: draws them.
     """
-    return np.asarray(
-        np.concatenate([moved - theta for moved, _ in noisy(basis, theta, draws, rng)]).mean(axis=0)
-    )
+    shifted = np.concatenate([found for found, _ in noisy(basis, theta, draws, rng)])
+    return np.asarray((shifted - theta).mean(axis=0))
 
 
 def noisy(basis: FormBasis, theta: Array, draws: int, rng: np.random.Generator) -> Blocks:

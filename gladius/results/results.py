@@ -310,9 +310,9 @@ class Results(Estimate):
         if isinstance(errors, FormErrors) and not self.diagnostics.status.startswith("failed"):
             design, offset, moves = errors.basis.model.design, errors.basis.model.offset, []
             generator = np.random.default_rng(rng)
-            for theta, law in errors.draws(self.params.to_numpy(), number, generator):
+            for theta, transitions in errors.draws(self.params.to_numpy(), number, generator):
                 tables = offset + np.einsum("sak,rk->rsa", design, theta)
-                pair = effect(grid.states, tables, law, self.discount, reward, transition)
+                pair = effect(grid.states, tables, transitions, self.discount, reward, transition)
                 moves.append((pair[1] - pair[0])[:, row])
             if moves:
                 frame["se"] = np.std(np.concatenate(moves), axis=0, ddof=1).ravel()
