@@ -59,24 +59,26 @@ def names(ratios: Sequence[float]) -> list[str]:
 
 
 def trace(cell: Cell) -> Result:
-    """Arrays `iteration` (T,), `level` and `bellman` (lines, T), NaN once a run has blown up.
+    """Arrays `iteration` (T,); `level`, `bellman`, `distance` (lines, T), NaN after a divergence.
 
     The printed algorithm at several step ratios, from Q = zeta = 0 with full batches. EXACT has no
     ascent: zeta is E[V(s') | s, a] at every iteration. CLOSED adds to Q, before each descent, the
     constant that makes the anchor's mean Bellman residual zero. The level is V in utils, averaged
     over the states as the data visit them; the record TRUTH is that of V*. The Bellman term is the
-    printed one, signed, per observation, before the descent.
+    printed one, signed, per observation, before the descent. The distance is the mean over
+    observations of |r - the true r| / |the true r|, where r = Q - beta zeta.
     """
     settings, world = cell.settings, BusEngine()
     expected = expected_counts(world.mdp, world.horizon)
-    share = expected.visits[0].sum(axis=1) / expected.size[0]
+    pairs = expected.visits[0] / expected.size[0]
+    share = pairs.sum(axis=1)
     anchor = Anchor(world.anchor_action, world.anchor_reward)
     data, tau = table_data(expected, anchor, world.discount), np.full(len(share), settings["tau_2"])
     lines = [(ratio, PRINTED) for ratio in settings["ratios"]]
     lines += [(0.0, ZETA_EXACT), (0.0, LEVEL_CLOSED)]
     times = np.geomspace(1, settings["iterations"], settings["points"])
     times = np.unique(times.round().astype(np.int64))
-    level, bellman = np.full((2, len(lines), len(times)), np.nan)
+    level, bellman, distance = np.full((3, len(lines), len(times)), np.nan)
     records = []
     for line, (name, (ratio, kind)) in enumerate(
         zip(names(settings["ratios"]), lines, strict=True)
@@ -90,10 +92,11 @@ def trace(cell: Cell) -> Result:
             done, _ = descend(q, zeta, *steps, int(time) - 1 - before, BLOW_UP)
             if done < time - 1 - before:
                 break
-            level[line, k] = share @ value(q)
+            apart = np.abs((q - world.discount * zeta) / world.mdp.reward - 1.0)
+            level[line, k], distance[line, k] = share @ value(q), (pairs * apart).sum()
             done, bellman[line, k] = descend(q, zeta, *steps, 1, BLOW_UP)
             if not done:
-                level[line, k], bellman[line, k] = np.nan, np.nan
+                level[line, k], bellman[line, k], distance[line, k] = np.full(3, np.nan)
                 break
             before = int(time)
         else:
@@ -102,7 +105,8 @@ def trace(cell: Cell) -> Result:
             end = path[line][~np.isnan(path[line])][-1]
             records.append(Record(statistic, float(end), status=status, row=name))
     records.append(Record(LEVEL, float(share @ world.mdp.solution.v), row=TRUTH))
-    arrays = {"iteration": times.astype(float), "level": level, "bellman": bellman}
+    arrays = {"level": level, "bellman": bellman, "distance": distance}
+    arrays["iteration"] = times.astype(float)
     return Result(tuple(records), arrays=arrays)
 
 

@@ -31,7 +31,12 @@ BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
 # method -> its colour and marker in every figure; numbers that the paper reports are hollow
 LOOKS = {"GLADIUS": (VERMILION, "o"), "authors' code": (PURPLE, "P"), "network": (GREEN, "v")}
-LOOKS |= {"Rust": (BLUE, "^"), "ML-IRL": (SKY, "D"), "PQR": (ORANGE, "s")}
+LOOKS |= {
+    "Rust": (BLUE, "^"),
+    "ML-IRL": (SKY, "D"),
+    "SAmQ": (ORANGE, "s"),
+    "plug-in": (ORANGE, "s"),
+}
 LOOKS |= {"IQ-learn": ("#332288", "s"), "BC": (GREY, "X")}
 COLUMN_WIDTH, PAGE = 3.5, 7.0  # inches
 FONT = 8.0  # points; the least in a figure or a table

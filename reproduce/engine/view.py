@@ -28,13 +28,13 @@ class View:
     smoke: bool  # whether this is a smoke run, whose numbers mean nothing
     view: Shown = as_stored  # the exhibit's
 
-    def frame(self, hidden: bool = False) -> "pd.DataFrame":
-        """The long table (COLUMNS) of the entries shown; with `hidden`, of all."""
+    def frame(self) -> "pd.DataFrame":
+        """The long table (COLUMNS) of the entries shown."""
         import pandas as pd
 
         rows = []
         for entry, stored in self:
-            for record in records(entry, stored, self.view) if hidden or entry.is_shown else ():
+            for record in records(entry, stored, self.view) if entry.is_shown else ():
                 key = {"row": record.row or entry.row, "column": entry.column}
                 key["protocol"] = record.protocol or entry.protocol
                 rows.append(asdict(record) | key)

@@ -4,9 +4,9 @@ First figure: bound over observed for each of the appendix's constants, at point
 tight. Its table: the PL constants, beside the least (1/2)|gradient|^2 / (loss - infimum) found in
 the ball, which no constant that holds exceeds. See `reproduce.cells.loss_bounds`.
 
-Second figure: the corrected chain. Left, the distance to the minimiser against steps, one curve for
-each data set, with the slope that the curvature at the minimiser predicts. Right, the PL constant
-below a level: proved, printed, and the least ratio found. See `reproduce.cells.corrected`.
+Second figure: the corrected chain on one data set; the CSV has them all. Left, the distance to the
+minimiser against steps, with the slope that the curvature at the minimiser predicts. Right, the PL
+constant below a level: proved, printed, and the least ratio found. See `reproduce.cells.corrected`.
 """
 
 import math
@@ -141,6 +141,7 @@ def _write_balls(results: View, out: Path) -> None:
 
 # --- the corrected chain
 LOOKS = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), "-")
+LEAST = 1e-30  # of the panel's constants
 
 
 def _draw_chain(results: View, out: Path) -> None:
@@ -161,35 +162,31 @@ def _draw_chain(results: View, out: Path) -> None:
 
 
 def _draw_paths(axes: layout.Axes, arrays: Any) -> None:
-    """Distances by method and data set; the predicted slope through the last point."""
+    """Distances by method on the first data set; the predicted slope through the last point."""
     looks = zip(METHODS, layout.shades(len(METHODS)), LOOKS, strict=True)
     for method, colour, dashes in looks:
-        steps, distances = arrays[f"{method} steps"], arrays[f"{method} distance"]
-        for r, distance in enumerate(distances):
-            label: dict[str, Any] = {"label": method} if r == 0 else {}
-            axes.plot(steps, distance, color=colour, linestyle=dashes, linewidth=1.1, **label)
+        steps, distance = arrays[f"{method} steps"], arrays[f"{method} distance"][0]
+        axes.plot(steps, distance, color=colour, linestyle=dashes, linewidth=1.3, label=method)
+        if method in COMPARED:
             last = int(np.flatnonzero(np.isfinite(distance))[-1])
-            decades = (steps - steps[last]) / arrays[f"{method} predicted"][r]
+            decades = (steps - steps[last]) / arrays[f"{method} predicted"][0]
             line = distance[last] * 10**-decades
             near = (line < 3 * np.nanmax(distance)) & (steps <= steps[last])
-            style: dict[str, Any] = {"linewidth": 0.5, "color": layout.GREY, "zorder": 1}
-            axes.plot(steps[near], line[near], **style)
+            axes.plot(steps[near], line[near], linewidth=0.5, color=colour, zorder=1)
 
 
 def _draw_constants(axes: layout.Axes, levels: Sequence[float], arrays: Any) -> None:
-    """The three constants by level, a line for each data set."""
-    lines = {
-        "smallest ratio found": (arrays["found"], "o", layout.BLACK),
-        "proved": (arrays["proved"], "-", layout.BLUE),
-        # below 1e-30 it is outside the panel
-        "in the paper": (10 ** np.maximum(arrays["printed"], -300), "--", layout.VERMILION),
-    }
-    for name, (values, style, colour) in lines.items():
-        for r, line in enumerate(values):
-            label: dict[str, Any] = {"label": name} if r == 0 else {}
-            axes.plot(levels, line, style, color=colour, markersize=3, linewidth=0.9, **label)
-    axes.set_ylim(1e-30, 1e-3)
-    axes.legend(fontsize=layout.FONT, frameon=False, loc="lower right")
+    """The three constants by level on the first data set; an arrow where one is below LEAST."""
+    printed = arrays["printed"][0]  # in powers of ten
+    inside = printed > math.log10(LEAST)
+    paper: dict[str, Any] = {"color": layout.VERMILION, "markersize": 4, "linestyle": "none"}
+    x, name = np.array(levels), "smallest ratio found"
+    axes.plot(x, arrays["found"][0], "o", color=layout.BLACK, markersize=4, label=name)
+    axes.plot(x, arrays["proved"][0], "-", color=layout.BLUE, linewidth=1.1, label="proved")
+    axes.plot(x[inside], 10 ** printed[inside], marker="D", label="in the paper", **paper)
+    axes.plot(x[~inside], np.full(sum(~inside), 2 * LEAST), marker="v", **paper)
+    axes.set_ylim(LEAST, 1e-3)
+    axes.legend(fontsize=layout.FONT, frameon=False, loc="center right")
 
 
 def verdict(folder: Path) -> str:

@@ -31,7 +31,6 @@ PLUG_IN = {"function_class": "mlp", "restricted": False}
 FITS: dict[tuple[str, str], tuple[str, dict[str, Any], int, int]] = {
     OURS: ("profiled_erm", {"function_class": "sparse"}, 40, 40),
     NETWORK: ("profiled_erm", PLUG_IN, 3, 2),
-    ("PQR", "leak_free"): ("pqr", {}, 4, 4),
     ("SAmQ", "leak_free"): ("samq", {"cells": 20}, 10, 4),
     ("IQ-learn", "leak_free"): ("iq_learn", {"function_class": "network"}, 2, 2),
     ("BC", "leak_free"): ("bc", {"training": {"batch": 1000}}, 3, 2),
@@ -65,7 +64,6 @@ LAYOUT = (
     Column("GLADIUS", PAPER),
     Column(*OURS, "ours, sparse"),
     Column(*NETWORK, "network of all inputs"),
-    Column("PQR", "leak_free", "networks"),
     Column("SAmQ", PAPER),
     Column("SAmQ", "leak_free", "ours, 20 cells"),
     Column("IQ-learn", PAPER),
@@ -77,10 +75,12 @@ LAYOUT = (
 )
 # line of the figure -> (method, label)
 LINES = {
-    OURS: ("GLADIUS", "GLADIUS, sparse"),
+    OURS: ("GLADIUS", "profiled ERM, which selects covariates"),
     NETWORK: ("network", "plug-in network of all covariates"),
-    ("PQR", "leak_free"): ("PQR", "PQR, networks"),
+    ("SAmQ", "leak_free"): ("SAmQ", "SAmQ, our data"),
 }
+PRINTED = ("GLADIUS", "SAmQ")  # columns of the paper with a level of r
+
 BOUNDS = {
     DENSE: ("bound, a coefficient for each covariate", "--"),
     SPARSE: ("bound, only mileage in the reward", ":"),
@@ -107,11 +107,12 @@ def _draw(results: View) -> layout.Figure:
     axes = figure.add_subplot()
     frame, printed = results.frame(), published.load(NAME)
     frame = frame[(frame["statistic"] == "MAPE") & (frame["row"] != "0")]
-    printed = printed[printed["column"] == "GLADIUS"]
-    x, half = printed["row"].astype(int), printed["se"].astype(float)
     hollow: dict[str, Any] = {"linestyle": "--", "linewidth": 0.9, "mfc": "white"}
-    label = "GLADIUS, reported in the paper"
-    layout.points(axes, x * DODGE, printed["number"], half, "GLADIUS", label, **hollow)
+    for column in PRINTED:
+        line = printed[printed["column"].eq(column) & printed["number"].notna()]
+        x, half = line["row"].astype(int), line["se"].astype(float)
+        label = f"{column}, reported in the paper"
+        layout.points(axes, x * DODGE, line["number"], half, column, label, **hollow)
     for which, (method, label) in LINES.items():
         line = frame[(frame["column"] == which[0]) & (frame["protocol"] == which[1])]
         half = student.ppf(0.975, line["repetitions"].clip(lower=2) - 1) * line["se"].fillna(0.0)

@@ -177,9 +177,9 @@ def render(results: View, out: Path) -> None:
         body.setdefault(("Table IX", "NFXP"), []).append(layout.estimate(value, error))
         for column, kind in FITS:
             key = (row, column, f"leak_free {kind}")
-            text = "not run"
-            if (*key, name) in numbers:
-                line, outer = numbers[*key, name], numbers[*key, f"{name} se outer"]
+            line, outer = (numbers.get((*key, n)) for n in (name, f"{name} se outer"))
+            text = layout.text(pd.Series(line)) if line else "not run"
+            if line and outer:
                 text = layout.estimate(line["value"], line["se"], outer["value"])
                 text += layout.MARKS.get(line["status"], "")
             body.setdefault((column, kind), []).append(text)

@@ -7,7 +7,7 @@ flow of the level, which is stable for rho = ascents x ratio > 2 beta - 1; the d
 two-sided PL condition, beta <= 1/2. A star marks PRINTED, the paper's setting.
 
 The table of runs: the algorithm on Table 2's data sets (CLASSES, RUNS). The traces: its level and
-Bellman term on the map's data. The table of steps: how many it needs on one data set until r is
+the error of r on the map's data. The table of steps: how many it needs on one data set until r is
 close to the minimiser's. See `reproduce.cells.step_sizes`.
 """
 
@@ -36,9 +36,10 @@ ASCENTS = (1, 2, 5)
 RATIOS = tuple(float(f"{10**x:.3g}") for x in np.linspace(-1.5, 1.0, 16))
 SMOKE_BETAS, SMOKE_RATIOS = (0.95,), (0.1, 10.0)
 ITERATIONS, SMOKE_ITERATIONS = 20_000, 300
+TRACED_ITERATIONS, TRACED_STEP = 4_000_000, 1.0  # of the traces: r is within CLOSE by then
 STEP = 0.1  # tau_2 per transition, in the map
 MAP, DATA, TRACE, PATHS = "printed map", "GLADIUS", "level trace", "Algorithm 1"
-TRACED, SMOKE_POINTS, POINTS = (0.5, 1.0, 10.0), 20, 150  # tau_1 / tau_2; iterations drawn
+TRACED, SMOKE_POINTS, POINTS = (0.5, 1.0, 2.0), 20, 150  # tau_1 / tau_2; iterations drawn
 TRAJECTORIES, REPETITIONS, SMOKE_REPETITIONS = 1000, 8, 2
 # of the runs on data: (function class, optimiser, tau_2), each with all of RUNS
 CLASSES = (("tabular", "gradient", 0.1), ("mlp", "gradient", 0.01), ("mlp", "adam", 0.001))
@@ -72,7 +73,8 @@ def entries(smoke: bool) -> list[Entry]:
         cell = fitting("gladius", TRAJECTORIES, smoke, options, **drawn)
         protocol = f"printed {family} {optimiser} ascents {ascents} ratio {ratio:g}"
         listed.append(Entry(str(TRAJECTORIES), DATA, protocol, cell))
-    settings = {"ratios": TRACED, "tau_2": STEP, "iterations": iterations}
+    long = SMOKE_ITERATIONS if smoke else TRACED_ITERATIONS
+    settings = {"ratios": TRACED, "tau_2": TRACED_STEP, "iterations": long}
     settings["points"] = SMOKE_POINTS if smoke else POINTS
     cell = Cell("stability_trace", settings, "stability, traces")
     listed.append(Entry("traces", TRACE, "measured", cell, gradients.LEVEL))
@@ -142,8 +144,9 @@ def _draw_map(results: View, out: Path) -> None:
         }
         axes.plot(logs[i], betas[b], "x", markersize=2.5, markeredgewidth=0.6, **cross)
         if ascents == PRINTED[0]:
-            star: dict[str, Any] = {"color": layout.BLUE, "label": "the paper's setting"}
+            star: dict[str, Any] = {"color": layout.BLUE, "label": "the paper's setting: stable"}
             axes.plot(math.log10(PRINTED[1]), BusEngine().discount, "*", markersize=7, **star)
+        axes.text(0.97, 0.03, "stable", ha="right", transform=axes.transAxes, fontsize=layout.FONT)
         axes.set_xticks(np.log10(ticks), [f"{x:g}" for x in ticks])
         title = f"{ascents} ascent step{'s' if ascents > 1 else ''} per descent"
         layout.words(axes, "tau_1 / tau_2", title=title)
@@ -176,7 +179,7 @@ RATIO_TICKS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def _draw_traces(results: View, out: Path) -> None:
-    """The level and the signed Bellman term against iterations."""
+    """The level, and how far r is from the true one, against iterations."""
     figure = layout.new_figure(layout.PAGE, 3.0)
     panels = figure.subplots(1, 2)
     of_traces = [stored.result for entry, stored in results if entry.column == TRACE]
@@ -188,7 +191,7 @@ def _draw_traces(results: View, out: Path) -> None:
     for k, (name, dashes, colour) in enumerate(lines):
         label = name.replace("ratio", "tau_1 / tau_2 =")
         look: dict[str, Any] = {"linestyle": dashes, "color": colour, "label": label}
-        for axes, kind in zip(panels, ("level", "bellman"), strict=True):
+        for axes, kind in zip(panels, ("level", "distance"), strict=True):
             trace = arrays[kind][k]
             axes.plot(arrays["iteration"], trace, linewidth=1.3, **look)
             if np.isnan(trace[-1]):  # diverged
@@ -198,17 +201,17 @@ def _draw_traces(results: View, out: Path) -> None:
     panels[0].axhline(level, color=layout.GREY, linewidth=0.8, zorder=0)
     beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": layout.FONT}
     panels[0].annotate(layout.mathematics(f"true level {level:.1f}"), (1, level), (0, 3), **beside)
-    for axes, linear, title in (
-        (panels[0], 100.0, "level: mean of V (utils)"),
-        (panels[1], 0.01, "Bellman term per observation"),
+    panels[1].axhline(CLOSE, color=layout.GREY, linewidth=0.8, zorder=0)
+    panels[1].annotate(f"within {CLOSE:.0%}", (1, CLOSE), (0, 3), **beside)
+    for axes, title in zip(
+        panels, ("level: mean of V (utils)", "relative error of r"), strict=True
     ):
         axes.set_xscale("log")
-        axes.set_yscale("symlog", linthresh=linear)
-        axes.axhline(0.0, color=layout.GREY, linewidth=0.4, zorder=0)
         layout.words(axes, "iterations", title)
+    panels[0].set_yscale("symlog", linthresh=100.0)
     panels[0].set_yticks(ticks := (-100, -50, 0, 50, 100, 1000), [f"{x:,}" for x in ticks])
-    panels[1].set_yticks([-1e6, -1e3, -1, 0, 1])
-    panels[1].set_ylim(-1e6, 100)
+    panels[1].set_yscale("log")
+    panels[1].set_ylim(1e-3, 1e3)
     layout.legend_below(figure, panels[0], 3)
     layout.save(figure, out, f"{NAME}_trace")
 

@@ -179,7 +179,7 @@ def render(results: View, out: Path) -> None:
 
 DODGE = 1.1  # factor between neighbouring markers of one N
 LINES = {"leak_free ML": ("Rust", "--"), f"measured {LEVEL}": ("network", ":")}
-LINES |= {"leak_free plug-in": ("PQR", "-."), "leak_free ours": ("GLADIUS", "-")}
+LINES |= {"leak_free plug-in": ("plug-in", "-."), "leak_free ours": ("GLADIUS", "-")}
 
 
 def _draw(results: View) -> layout.Figure:

@@ -173,7 +173,7 @@ def test_the_committed_tables_make_a_document_and_none_is_too_wide(tmp_path: Pat
 
 
 def without_numbers(name: str) -> ParameterSet:
-    raised = {"coverage": DeprecationWarning, "rust": KeyError}.get(name)
+    raised = {"coverage": DeprecationWarning}.get(name)
     why = "draws what was not computed; a mend needs a new run of its cells"
     return pytest.param(name, marks=pytest.mark.xfail(bool(raised), raises=raised, reason=why))
 
