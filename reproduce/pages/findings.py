@@ -138,7 +138,7 @@ def environment(folder: Path) -> Environment:
     names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
     names += ["agreeing", "agreed", "time", "verdict"]
     made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
-    made.globals |= {"shares": origins.shares}
+    made.globals |= {"shares": origins.shares, "brief": False}
     made.globals |= {"origins": origins.counts, "words": origins.WORDS, "stored": origins.stored}
     made.globals |= {"verdicts": lambda: numbers.verdicts, "experts": table_4.EXPERTS}
     made.globals["totals"] = lambda: scorecard.totals(numbers.verdicts)

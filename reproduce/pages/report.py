@@ -49,7 +49,7 @@ def page(folder: Path) -> str:
     """The HTML of the page."""
     loaded = {kind: list(map(exhibits.load, exhibits.of_kind(kind))) for kind in ("paper", "own")}
     found = check([*loaded["paper"], *loaded["own"]], folder)
-    about = readme.describe([], found, folder) | {"link": ".", "mark": readme.MARK, "brief": False}
+    about = readme.describe([], found, folder) | {"link": ".", "mark": readme.MARK}
     templates = {**readme.SECTIONS, "deviations": "deviations.md", "methods": "methods.md"}
     texts = {name: readme.rendered(text, folder, about) for name, text in templates.items()}
     claim_pages = (folder / "claims" / "README.md").read_text("utf-8")
