@@ -47,6 +47,7 @@ GROUPS: dict[str, dict[str, dict[str, Any]]] = {
     "continued trainings": {"author continued": {"repetitions": 5}},
 }
 WITH_START = ("initial networks", "starts that differ by 1e-12")
+FIRST = (*WITH_START, "float32")  # the groups whose networks are trained once
 OFTEN = 5  # mileages beyond it have 7 visits or fewer with 50 trajectories
 ONE, OBSERVED, LEVEL = "author", "author by observation", "level known"
 OBSERVED_AT = (50, 250)  # N that are trained by observation too
@@ -199,7 +200,7 @@ def _draw(results: View) -> layout.Figure:
         at = x * DODGE ** (2 * shift - 1)
         chosen = [(*numbers(results, row, ONE, statistic), np.nan)[0] for row in rows]
         runs = [
-            [y, *(z for group in GROUPS for z in of_group(results, row, group, statistic))]
+            [y, *(z for group in FIRST for z in of_group(results, row, group, statistic))]
             for row, y in zip(rows, chosen, strict=True)
         ]
         colour, marker = layout.LOOKS["authors' code"]
