@@ -58,12 +58,14 @@ def contents(
     is_inside = folder.is_relative_to(ROOT)
     link = folder.relative_to(ROOT).as_posix() if is_inside else folder.as_posix()
     about = {"link": link, "mark": MARK, **describe(exhibits, problems, folder)}
+    about["within_report"] = False
     text = readme.read_text("utf-8")
     for name, template in SECTIONS.items():
         text = section(text, name, rendered(template, folder, about))
+    beside = about | {"link": "."}
     return {
         readme: text,
-        **{folder / name: rendered(t, folder, about) + "\n" for name, t in PAGES.items()},
+        **{folder / name: rendered(t, folder, beside) + "\n" for name, t in PAGES.items()},
         folder / VERDICTS_FILE: verdict_lines(exhibits, folder),
     }
 
