@@ -205,7 +205,7 @@ def site(out: Annotated[Path, typer.Option(help="Folder.")] = ROOT / "site") -> 
         from reproduce.pages import site as pages
     except ModuleNotFoundError as error:
         raise InputError("site", error.name, "pip install '.[report]' pdoc ipykernel") from None
-    pages.build(out)
+    pages.build(out, runner.GENERATED)
     Console().print(str(out), markup=False, soft_wrap=True)
 
 

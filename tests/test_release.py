@@ -274,6 +274,23 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return wheel
 
 
+@pytest.mark.deep
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="git says what is committed")
+def test_the_source_distribution_is_the_checkout(tmp_path: Path) -> None:
+    """Whoever unpacks it has the tests, the locks and all committed numbers."""
+    committed = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).split("\n")[:-1]
+    source = tmp_path / "source"
+    for name in committed:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, source / name)
+    run("-m", "build", "--sdist", "--no-isolation", "--outdir", str(tmp_path), ".", cwd=source)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    shutil.unpack_archive(archive, tmp_path / "unpacked")
+    (unpacked,) = (tmp_path / "unpacked").iterdir()
+    lost = [x for x in committed if (unpacked / x).read_bytes() != (ROOT / x).read_bytes()]
+    assert lost == []
+
+
 @pytest.fixture(scope="module")
 def installed(wheel: Path) -> Path:
     """A folder with the wheel's contents."""

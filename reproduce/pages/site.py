@@ -21,7 +21,6 @@ from gladius.register import METHODS
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.store import write
 from reproduce.pages import findings, report
-from reproduce.run import GENERATED
 
 FOLDERS = ("gladius", "proofs_checks", "paper_tables")  # with pages, besides those at the top
 GUIDE, RUST = Path("gladius/your_data.md"), Path("gladius/rust_1987.md")
@@ -46,29 +45,29 @@ def pages() -> dict[Path, str]:
     return texts | {GUIDE: f"{before}## {after}", RUST: f"# {heading[3:]}{chapter}"}
 
 
-def place(page: Path) -> Path:
+def address(page: Path) -> Path:
     """Where a page stands in the site."""
     return page.with_name("index.html") if page.stem == "README" else page.with_suffix(".html")
 
 
-def build(site: Path) -> None:
-    """Write the site. The chapter on Rust (1987) is run only where econirl has the data."""
+def build(site: Path, folder: Path) -> None:
+    """Write the site; `folder` has the results. The chapter on Rust (1987) is run only where econirl has the data."""
     texts = pages()
     bodies = {page: report.markdown(GRAPH.sub(r"```text\n\1```", x)) for page, x in texts.items()}
     for page in (GUIDE, RUST) if find_spec("econirl") else (GUIDE,):
         bodies[page] = notebook(texts[page], site / page.with_suffix(".ipynb"))
     for page, body in bodies.items():
         title = re.search(r"^(?:# |<h1>)(.+?)(?:</h1>)?$", texts[page], re.MULTILINE)
-        shown = linked(body, page, texts, site)
-        write(site / place(page), framed(shown, title[1] if title else page.stem, page))
-    made = GENERATED.relative_to(ROOT) / report.NAME
-    write(site / made, linked(report.page(GENERATED), made, texts, site))
+        text = linked(body, page, texts, site)
+        write(site / address(page), framed(text, title[1] if title else page.stem, page))
+    made = folder.relative_to(ROOT) / report.NAME
+    write(site / made, linked(report.page(folder), made, texts, site))
     interface(site / "api")
 
 
 def framed(body: str, title: str, page: Path) -> str:
     """A page of the site around this body."""
-    template = findings.environment(GENERATED).get_template("site.html")
+    template = findings.environment(ROOT).get_template("site.html")
     return template.render(body=body, title=title, up="../" * len(page.parts[:-1]))
 
 
@@ -80,7 +79,7 @@ def linked(html: str, page: Path, texts: Mapping[Path, str], site: Path) -> str:
         path = Path(os.path.normpath(page.parent / unquote(file)))
         path = path / "README.md" if path / "README.md" in texts else path
         if path in texts:
-            return f'{name}="{os.path.relpath(place(path), page.parent)}{anchor}"'
+            return f'{name}="{os.path.relpath(address(path), page.parent)}{anchor}"'
         if (site / path).is_file():
             return match[0]
         if not (ROOT / path).is_file():
@@ -96,8 +95,8 @@ def notebook(text: str, file: Path) -> str:
     """HTML of a page whose examples were run as the cells of a notebook, which `file` gets."""
     v4 = nbformat.v4
     note = v4.new_notebook()
-    for i, part in enumerate(CELL.split(text)):
-        note.cells += [v4.new_code_cell(part.strip()) if i % 2 else v4.new_markdown_cell(part)]
+    for i, piece in enumerate(CELL.split(text)):
+        note.cells += [v4.new_code_cell(piece.strip()) if i % 2 else v4.new_markdown_cell(piece)]
     os.environ["MPLBACKEND"] = INLINE
     ExecutePreprocessor(timeout=600).preprocess(note, {"metadata": {"path": str(ROOT)}})
     write(file, nbformat.writes(note))

@@ -8,6 +8,7 @@ import pytest
 
 from reproduce.engine.provenance import ROOT
 from reproduce.pages import report, site
+from reproduce.run import GENERATED
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(report, "page", lambda folder: csv)
         patch.setattr(site, "notebook", lambda text, file: report.markdown(text))
         patch.setattr(site, "interface", lambda folder: site.write(folder / "index.html", ""))
-        site.build(out)
+        site.build(out, GENERATED)
     return out
 
 
@@ -36,7 +37,7 @@ def dead(page: Path) -> list[str]:
 
 def test_every_link_leads_somewhere(built: Path) -> None:
     found = sorted(path.relative_to(built) for path in built.rglob("*.html"))
-    pages = {site.place(page) for page in site.pages()}
+    pages = {site.address(page) for page in site.pages()}
     assert pages | {Path("api/index.html"), Path("paper_tables/generated/report.html")} == {*found}
     assert {Path("index.html"), Path("paper_tables/generated/claims/index.html")} < pages
     assert [(page, dead(built / page)) for page in found if dead(built / page)] == []
