@@ -198,6 +198,17 @@ def report(
     Console().print(str(target), markup=False, soft_wrap=True)
 
 
+@app.command(epilog="Example: python -m reproduce site")
+def site(out: Annotated[Path, typer.Option(help="Folder.")] = ROOT / "site") -> None:
+    """Every committed page, the report, two notebooks and the API as a site."""
+    try:
+        from reproduce.pages import site as pages
+    except ModuleNotFoundError as error:
+        raise InputError("site", error.name, "pip install '.[report]' pdoc ipykernel") from None
+    pages.build(out, runner.GENERATED)
+    Console().print(str(out), markup=False, soft_wrap=True)
+
+
 def main() -> None:
     """Run the command; a bad input is one line, not a traceback."""
     console = Console(stderr=True, soft_wrap=True)

@@ -63,7 +63,7 @@ def missing(lock: list[tuple[Requirement, list[str]]], python: str) -> list[Requ
 @pytest.mark.parametrize("python", PYTHONS)
 def test_the_lock_has_a_pinned_version_with_hashes_of_all_that_is_asked_for(python: str) -> None:
     lock = [*locked(ROOT / "requirements.lock"), *locked(ROOT / ".ci" / "rust.lock")]
-    others = [*locked(ROOT / ".ci" / "torch-cpu.lock"), *locked(ROOT / ".ci" / "release.lock")]
+    others = [e for x in ("torch-cpu", "release", "docs") for e in locked(ROOT / f".ci/{x}.lock")]
     assert missing(lock, python) == []
     assert missing([entry for entry in lock if entry[0].name != "numpy"], python) != []
     for entry, hashes in [*lock, *others]:
@@ -243,7 +243,7 @@ def test_the_workflow_runs_what_tox_has() -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "fault"),
     [
-        ("tox -e page", "tox -e pages", "pages: no environment pages"),
+        ("tox -e docs", "tox -e doc", "pages: no environment doc"),
         ("processors, oldest", "processors, eldest", "weekly: no environment eldest"),
         ('"3.13"]', '"3.14"]', "tests: the Pythons differ from those that are allowed"),
         ("bash .ci/run", "pytest", "tests: pytest"),
@@ -272,6 +272,23 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("-m", "build", *told, cwd=folder)
     (wheel,) = folder.glob("*.whl")
     return wheel
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="git says what is committed")
+def test_the_source_distribution_is_the_checkout(tmp_path: Path) -> None:
+    """Whoever unpacks it has the tests, the locks and all committed numbers."""
+    committed = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).split("\n")[:-1]
+    source = tmp_path / "source"
+    for name in committed:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, source / name)
+    run("-m", "build", "--sdist", "--no-isolation", "--outdir", str(tmp_path), ".", cwd=source)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    shutil.unpack_archive(archive, tmp_path / "unpacked")
+    (unpacked,) = (tmp_path / "unpacked").iterdir()
+    lost = [x for x in committed if (unpacked / x).read_bytes() != (ROOT / x).read_bytes()]
+    assert lost == []
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,9 @@ def faults(path: Path, text: str) -> list[str]:
     for target, _, anchor in (unquote(x).partition("#") for x in links if "://" not in x):
         page = path.parent / target if target else path
         body = text if page == path else page.read_text("utf-8") if anchor else ""
-        if not page.exists() or (anchor and f'id="{anchor}"' not in body):
+        if page.suffix == ".html":  # a host shows its source
+            found.append(f"raw HTML: {target}")
+        elif not page.exists() or (anchor and f'id="{anchor}"' not in body):
             found.append(f"broken link: {target}#{anchor}")
     return found
 
@@ -70,6 +72,7 @@ FAULTS = {
     "See [the page](nowhere.md).": "broken link",
     "See [the page](README.md#nowhere).": "broken link",
     "By lem:BE_PL it holds.": "label",
+    "See [the table](README.html).": "raw HTML",
     f"One {'and one ' * 13}.": "long sentence",
 }
 

@@ -1,4 +1,4 @@
-"""Tables for LaTeX and as HTML, published beside ours; and what figures share."""
+"""Tables for LaTeX and as pages, published beside ours; and what figures share."""
 
 import html
 import math
@@ -147,12 +147,13 @@ def as_html(text: str) -> str:
 
 
 def write(table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence[str] = ()) -> None:
-    """Write `<name>.tex`, for \\input, and `<name>.html`; the same table gives the same bytes.
+    """Write `<name>.tex`, for \\input, and `<name>.md`; the same table gives the same bytes.
 
     The LaTeX needs array, booktabs, longtable and threeparttable. A table that is wider than the
     page becomes several, each with the row labels; one that is longer is a longtable. The notes
     stand under the last. Of several levels of row labels the last is a column, the others head
     groups of rows. If the title begins with a number of the paper, the caption says whose it is.
+    The Markdown is a table in HTML, as Markdown has no groups of rows. No blank line is in it.
     """
     labels = [_levels(label)[-1] for label in table.index]
     longest = [max(map(points_of, (*_levels(c), *table[c]))) for c in table.columns]
@@ -185,10 +186,8 @@ def write(table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence
     with pd.option_context("display.max_colwidth", None):  # or long texts are cut
         body = table.to_html(border=0)
     body += "\n" + "".join(f"<p>{html.escape(note)}</p>\n" for note in notes)
-    heading = html.escape(title)
-    page = f'<!DOCTYPE html>\n<meta charset="utf-8">\n<title>{heading}</title>\n'
-    page += f"<h1>{heading}</h1>\n{as_html(body)}"
-    (out / f"{name}.html").write_text(page, encoding="utf-8")
+    page = f"<h1>{html.escape(title)}</h1>\n{as_html(body)}"
+    (out / f"{name}.md").write_text(page, encoding="utf-8")
 
 
 @cache

@@ -248,7 +248,7 @@ class Exhibit:
         title: one line.
         entries: is_smoke -> the entries, in the order of display. They name every cell that
             `render` uses.
-        render: (results, folder) writes tables as .tex and .html, figures as .pdf and .png.
+        render: (results, folder) writes tables as .tex and .md, figures as .pdf and .png.
         view: the records that an entry shows of its cell's result; by default all of them.
         published: name of the published CSV to compare with, "" for none.
         reason: (row, column, protocol) -> one sentence on why ours agrees or differs.

@@ -34,7 +34,6 @@ from reproduce.paper import compare
 NAME = "report.html"
 SCALE = 0.52  # pixels of the page for one of a picture: two of a column's width side by side
 MOST_ROWS = 20  # tables with more rows or notes are folded
-SENTENCES = 3  # of a finding; the others are folded
 COMPARED = [*compare.KEY, "published", "published_se", "ours", "ours_se", "verdict", "reason"]
 CHAIN = ROOT / "proofs_checks" / "corrected" / "corrected.md"
 ALTS = Path(__file__).parents[1] / "templates" / "alts.csv"
@@ -50,7 +49,9 @@ def page(folder: Path) -> str:
     loaded = {kind: list(map(exhibits.load, exhibits.of_kind(kind))) for kind in ("paper", "own")}
     found = check([*loaded["paper"], *loaded["own"]], folder)
     about = readme.describe([], found, folder) | {"link": ".", "mark": readme.MARK}
-    templates = {**readme.SECTIONS, "deviations": "deviations.md", "methods": "methods.md"}
+    about["within_report"] = True
+    templates = dict(readme.SECTIONS)
+    templates |= {name: f"{name}.md" for name in ("deviations", "limits", "methods")}
     texts = {name: readme.rendered(text, folder, about) for name, text in templates.items()}
     claim_pages = (folder / "claims" / "README.md").read_text("utf-8")
     environment = findings.environment(folder).overlay(autoescape=True)
@@ -80,14 +81,13 @@ def release() -> dict[str, str]:
 
 
 def listed(text: str) -> list[dict[str, Any]]:
-    """The parts of each finding in the README's section; SENTENCES of it are `text`."""
+    """The parts of each finding in the README's section."""
     found = []
     for finding in re.split(r"^(?=\*\*\d+\. )", text + "\n", flags=re.MULTILINE):
         if match := FINDING.fullmatch(finding):
             number, heading, body, limit, command, below = match.groups("")
-            said = re.split(r"(?<=[.?!]) (?=[A-Z])", body)
-            texts = {"text": " ".join(said[:SENTENCES]), "more": " ".join(said[SENTENCES:])}
-            texts |= {"limit": limit, "command": command, "below": IMAGE.sub("", below)}
+            texts = {"text": body, "limit": limit, "command": command}
+            texts["below"] = IMAGE.sub("", below)
             marked = {name: Markup(markdown(words)) for name, words in texts.items()}
             others = {"number": number, "heading": heading, "pictures": IMAGE.findall(below)}
             found.append(marked | others)
@@ -104,7 +104,7 @@ def exhibit_page(name: str, folder: Path) -> dict[str, Any]:
         compared = table(compare.compare(exhibit, folder)[COMPARED])
     return described | {
         "pictures": [file for file in files if file.endswith(".png")],
-        "tables": [made_table(folder / file) for file in files if file.endswith(".html")],
+        "tables": [made_table(folder / file) for file in files if file.endswith(".md")],
         "compared": compared,
         "csvs": [file for file in files if file.endswith(".csv")],
     }
@@ -116,9 +116,7 @@ def markdown(text: str, level: int = 0) -> str:
     text = re.sub(r"```math\n(.*?)```", lambda x: f"    {plain(x[1])}\n", text, flags=re.DOTALL)
     text = re.sub(r"\$\$?`?([^$`]+)`?\$\$?", lambda match: f"`{plain(match[1])}`", text)
     page = re.sub(r'<a class="anchor-link".*?</a>', "", str(markdown2html(text)))
-    return page.replace("<table>", '<div class="wide"><table>').replace(
-        "</table>", "</table></div>"
-    )
+    return re.sub(r"(<table.*?</table>)", r'<div class="wide">\1</div>', page, flags=re.DOTALL)
 
 
 def plain(formula: str) -> str:
@@ -149,11 +147,10 @@ def pictures(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def made_table(path: Path) -> dict[str, Any]:
-    """A table that the exhibit wrote as HTML: its title, its body and whether it is long."""
+    """A table that the exhibit wrote: its title, its body and whether it is long."""
     text = path.read_text("utf-8")
-    title = re.search(r"<title>(.*?)</title>", text)
-    made = {"title": Markup(title[1]) if title else path.stem}
-    made |= {"body": Markup(text.partition("</h1>")[2])}
+    heading, _, body = text.removeprefix("<h1>").partition("</h1>")
+    made = {"title": Markup(heading), "body": Markup(body)}
     return made | {"is_long": max(text.count("<tr"), text.count("<p>")) > MOST_ROWS}
 
 

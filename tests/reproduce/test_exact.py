@@ -38,10 +38,10 @@ def test_all_printed_numbers_by_mileage_and_of_resamples_are_equal(tmp_path: Pat
     wanted = printed_tables.load("table_a3").query("column == 'ML-IRL'")["value"].tolist()
     ours = frame[frame["row"].str.startswith("table_a3/") & frame["column"].eq("ML-IRL")]
     assert [f"{x:.3f}" for x in ours["value"]] == wanted
-    page = (tmp_path / "exact.html").read_text()
+    page = (tmp_path / "exact.md").read_text()
     assert page.count(", ours ") == 1
     assert SEEDS["networks"] == SEED
-    assert "90 of 90" in (tmp_path / "exact_seeds.html").read_text()
+    assert "90 of 90" in (tmp_path / "exact_seeds.md").read_text()
     expected = "Equal to the last digit: 360 of 360 by mileage, 13 of 14 of Table 2"
     assert exhibits.load("exact").verdict(tmp_path) == expected  # type: ignore[misc]
 

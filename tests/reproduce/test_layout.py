@@ -1,4 +1,4 @@
-"""Tables for LaTeX and as HTML: every text is there, eight columns a page, in any encoding."""
+"""Tables for LaTeX and as pages: every text is there, eight columns a page, in any encoding."""
 
 import re
 import shutil
@@ -12,6 +12,7 @@ import pytest
 from _pytest.mark import ParameterSet
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
 
 from reproduce import exhibits
@@ -74,11 +75,13 @@ def lines(tex: str) -> list[list[list[str]]]:
 def test_every_text_is_in_both_and_no_tabular_is_too_wide(table: pd.DataFrame) -> None:
     with tempfile.TemporaryDirectory() as folder:
         layout.write(table, Path(folder), "name", "Title & <more>", ("a note", "50 %"))
-        tex, page = (Path(folder, f"name.{kind}").read_text() for kind in ("tex", "html"))
+        tex, page = (Path(folder, f"name.{kind}").read_text() for kind in ("tex", "md"))
     tabulars = lines(tex)
     for tabular in tabulars:
         columns = list(zip(*tabular, strict=True))
         assert sum(max(map(layout.points_of, c)) for c in columns) <= layout.TEXT_WIDTH
+    (block,) = MarkdownIt("commonmark").parse(page)  # a blank line would end the HTML
+    assert block.type == "html_block"
     joined = [[t for tabular in tabulars for t in tabular[i][1:]] for i in range(len(table))]
     wanted = [[text.strip() for text in line] for line in table.to_numpy().tolist()]
     assert joined == wanted
@@ -114,7 +117,7 @@ def test_groups_have_a_line_long_texts_are_paragraphs_and_names_mathematics(tmp_
     ):
         assert text in tex
     assert "$\\tau _{1}$ / $\\tau _{2}$ $\\geq$ $10^{-3}$" in tex
-    page = (tmp_path / "name.html").read_text("utf-8")
+    page = (tmp_path / "name.md").read_text("utf-8")
     assert "&theta;<sub>1</sub>" in page
     assert "a sentence of more than forty characters, as it is" in page
 

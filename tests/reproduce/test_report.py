@@ -58,13 +58,13 @@ def test_it_opens_with_the_paper_and_at_most_150_words(page: str) -> None:
     assert all(x in opening for x in ("Enoch H. Kang", "arXiv:2502.14131", "licence MIT"))
 
 
-def test_findings_are_folded_refuted_claims_first_and_every_figure_has_words() -> None:
+def test_findings_are_whole_refuted_claims_first_and_every_figure_has_words() -> None:
     found = report.listed(
         "**1. A.** B is 0.95. C. D? E. *Limitation: Q\\* too.* `run it`, 1 min.\n\n"
         '<img src="./a.png" width="4" alt="b">\n\n**2. F.** G.'
     )
-    assert [part["text"] for part in found] == ["<p>B is 0.95. C. D?</p>\n", "<p>G.</p>\n"]
-    assert [found[0][x] for x in ("more", "pictures")] == ["<p>E.</p>\n", ["a.png"]]
+    assert [part["text"] for part in found] == ["<p>B is 0.95. C. D? E.</p>\n", "<p>G.</p>\n"]
+    assert found[0]["pictures"] == ["a.png"]
     groups = report.ledger(GENERATED)
     assert [groups[severity][0]["verdict"] for severity in ("theorem", "")] == ["fails", "holds"]
     drawn = {path.name for path in GENERATED.glob("*.png")}
@@ -82,8 +82,8 @@ def test_markdown_keeps_mathematics_and_lowers_headings() -> None:
 def test_a_table_s_page_is_shown_without_its_frame_or_not_at_all(tmp_path: Path) -> None:
     described = report.exhibit_page("table_3", tmp_path)
     assert (described["files"], described["time"]) == ([], "not run")
-    path = tmp_path / "toy.html"
-    path.write_text("<title>A &lt;b&gt;</title>\n<h1>A</h1>\n<table></table>\n<p>note</p>", "utf-8")
+    path = tmp_path / "toy.md"
+    path.write_text("<h1>A &lt;b&gt;</h1>\n<table></table>\n<p>note</p>", "utf-8")
     made = report.made_table(path)
     assert (made["title"], made["is_long"]) == ("A &lt;b&gt;", False)
     assert made["body"] == "\n<table></table>\n<p>note</p>"

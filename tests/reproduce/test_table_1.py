@@ -220,7 +220,7 @@ def test_the_pages_show_ticks_disagreements_and_what_is_not_decided(tmp_path: Pa
     results = View(entries, [planted_cell(e) for e in entries], True, table_1.view)
     frame = written(table_1.EXHIBIT, results, tmp_path)
     assert OPEN in set(frame["status"])
-    page = (tmp_path / "table_1.html").read_text("utf-8").replace("&#x27;", "'")
+    page = (tmp_path / "table_1.md").read_text("utf-8").replace("&#x27;", "'")
     for text in (
         "yes | no #</td>",
         "<td>means over the s' of a pair, no P</td>",

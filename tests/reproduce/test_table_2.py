@@ -42,7 +42,7 @@ def test_all_files_are_drawn(tmp_path: Path) -> None:
     entries = table_2.EXHIBIT.checked_entries(True)
     cells = [planted_result(e) for e in entries]
     frame = written(table_2.EXHIBIT, View(entries, cells, True, table_2.view), tmp_path)
-    tables = {f"{name}.{kind}" for name in TABLES for kind in ("tex", "html")}
+    tables = {f"{name}.{kind}" for name in TABLES for kind in ("tex", "md")}
     names = {path.name for path in tmp_path.iterdir()}
     assert names == tables | {"table_2.csv"}
     author = frame[frame["protocol"].eq("author oracle") & frame["statistic"].eq("MAPE")]
