@@ -45,7 +45,14 @@ from gladius.erm.smooth import LEAVES_FIXED_FORM
 from gladius.model.estimate import Estimate, Fit
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.solvers.networks import Parameters, adam, gradient, no_moments, start
+from gladius.solvers.networks import (
+    Parameters,
+    adam,
+    gradient,
+    no_moments,
+    start,
+    without_denormals,
+)
 from gladius.validate import Array, InputError, check_positive, check_whole, check_widths
 
 GRADIENT = 1e-6  # an observation, at the minimum over lines
@@ -170,6 +177,7 @@ class History(NamedTuple):
     has_ended: bool = False
 
 
+@without_denormals()
 def train(
     fit: NetworkFit, steps: int, options: Options, held_out: NetworkRisk | None = None
 ) -> History:
