@@ -1,8 +1,10 @@
 """The network on rows: its gradient, what ends a path, what training may see, and its control."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import product
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -22,11 +24,15 @@ from gladius.erm.observations.network import (
     fit_rows,
     hold_out,
     network,
+    train,
     zeta_of,
 )
+from gladius.erm.observations.network_risk import COARSE_KAPPAS, cross_validations
+from gladius.erm.observations.regression import cross_validation
 from gladius.model.risk import sampled_risk
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
+from gladius.solvers.networks import without_denormals
 from gladius.validate import Array
 
 ANCHOR = Anchor(1, -5.0)
@@ -154,6 +160,41 @@ def test_the_ridge_of_zeta_is_the_best_with_which_no_action_explodes() -> None:
     assert min(trials)[1] > 1.1
     *_, shared, own = min(trial for trial in trials if trial[1] <= 1 + 0.1 * (1 - 0.95))
     np.testing.assert_allclose(found, [0.0, shared, own, own], rtol=1e-6, atol=1e-9)
+
+
+def test_cross_validation_by_blocks_is_that_of_the_whole_matrix() -> None:
+    """All pairs of kappas; 1e-6 is a thousand times RIDGE, which the whole matrix's inverse has."""
+    risk = NetworkRisk.of(bus_rows(30, 2, ends=0.1), ANCHOR, 0.9, True)
+    value = torch.sin(risk.z[:, 0])
+    target, square = risk.arrived(value[:, None])[:, 0], float(risk.rows.times.sum())
+    trials = cross_validations(risk.gram, target, square, 500.0, torch.ones_like(risk.phi[0]))
+    assert [penalty[[0, -1]].tolist() for _, penalty in trials] == [
+        [shared, own] for shared, own in product(COARSE_KAPPAS, repeat=2) if own >= shared
+    ]
+    for found, penalty in trials:
+        whole = cross_validation(risk.gram, target, square, 500.0, penalty)
+        assert found == pytest.approx(whole, rel=1e-6)
+
+
+def test_small_numbers_are_zero_in_training_and_nowhere_else() -> None:
+    tiny = torch.tensor([1e-40], dtype=torch.float32)
+
+    def is_zero() -> bool:
+        return bool((tiny == 0).all())
+
+    def fail(*_: Any) -> None:
+        seen.append(is_zero())
+        raise ZeroDivisionError
+
+    data, seen = bus_rows(10, 2), list[bool]()
+    line = fit_line(NetworkRisk.of(data, ANCHOR, 0.9, True), Options(hidden=(4,)))
+    for context in (nullcontext, without_denormals):
+        with context():
+            with patch.object(NetworkFit, "evaluate", fail), pytest.raises(ZeroDivisionError):
+                train(line, 1, Options(hidden=(4,)))
+            assert is_zero() == (context is without_denormals)
+    assert seen == [True, True]
+    assert not is_zero()
 
 
 def test_the_ridge_of_the_plug_in_follows_its_value_twice() -> None:
