@@ -136,18 +136,21 @@ class NetworkRisk:
         target, square = self.arrived(value[:, None]), float(rows.times @ value[rows.target] ** 2)
         trials = cross_validations(self.gram, target[:, 0], square, size, relative)
         bound = 1 + SLACK * (1 - rows.discount)
-        used = [[0, 1 + a] for a in rows.actions]  # the blocks of functions of a policy
-        to_functions = [self.arrived(self.phi[:, pair].flatten(1)) for pair in used]
+        # by action: the blocks of functions that taking it for ever uses, and X' times them
+        maps = [
+            ([0, 1 + a], self.arrived(self.phi[:, [0, 1 + a]].flatten(1))) for a in rows.actions
+        ]
         slack = width(len(self.gram), square, total)
         largest: Tensor = torch.linalg.cholesky(self.gram + torch.diag(trials[-1][1]))
         while trials:
             _, kappa = trials.pop(near_least([one for one, _ in trials], slack)[-1])
             factor: Tensor = torch.linalg.cholesky(self.gram + torch.diag(kappa))
-            radii = []
-            for pair, matrix in zip(used, to_functions, strict=True):
-                onto = torch.cholesky_solve(matrix, factor).view(*relative.shape, -1)
-                radii.append(float(torch.linalg.eigvals(onto[pair].flatten(0, 1)).abs().max()))
-            if max(radii) <= bound:
+            for n, (used, matrix) in enumerate(maps):
+                onto = torch.cholesky_solve(matrix, factor).view(*relative.shape, -1)[used]
+                if float(torch.linalg.eigvals(onto.flatten(0, 1)).abs().max()) > bound:
+                    maps.insert(0, maps.pop(n))  # it is likely to explode with the next kappa too
+                    break
+            else:
                 return factor
         return largest
 
