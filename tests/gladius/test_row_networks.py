@@ -16,6 +16,7 @@ import gladius
 from gladius.designs.metrics import mape
 from gladius.erm.observations.features import Rows
 from gladius.erm.observations.network import (
+    Columns,
     History,
     NetworkFit,
     NetworkRisk,
@@ -25,6 +26,7 @@ from gladius.erm.observations.network import (
     hold_out,
     network,
     train,
+    views,
     zeta_of,
 )
 from gladius.erm.observations.network_risk import COARSE_KAPPAS, cross_validations
@@ -160,6 +162,29 @@ def test_the_ridge_of_zeta_is_the_best_with_which_no_action_explodes() -> None:
     assert min(trials)[1] > 1.1
     *_, shared, own = min(trial for trial in trials if trial[1] <= 1 + 0.1 * (1 - 0.95))
     np.testing.assert_allclose(found, [0.0, shared, own, own], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("batch", [slice(None), torch.tensor([0, 3, 3, 5])])
+@pytest.mark.parametrize(("restricted", "hidden"), [(True, (5,)), (False, (4, 3))])
+def test_the_gradient_of_a_step_is_that_of_the_risk(
+    batch: Any, restricted: bool, hidden: tuple[int, ...]
+) -> None:
+    """In float64, against autograd on the definition; 1e-12 is 5,000 roundings."""
+    risk = NetworkRisk.of(bus_rows(8, 1, ends=0.1), ANCHOR, 0.9, restricted)
+    fit = fit_line(risk, Options(hidden=hidden, restricted=restricted))
+    curve(fit)
+    at, flat = fit.evaluate(), torch.cat([layer.flatten() for layer in fit.theta])[None, None]
+    found = torch.full_like(flat, torch.nan)
+    theta, slopes = (views(x, fit.theta) for x in (flat.requires_grad_(), found))
+    q = risk.table(theta, batch) + risk.rows.discount * at.zeta[batch]
+    weights, visits = at.weights[batch], risk.rows.visits[batch]
+    loss = (weights @ torch.logsumexp(q, dim=1) - (visits * q).sum()) / weights.sum()
+    loss.backward()
+    assert flat.grad is not None
+    with torch.no_grad():
+        Columns.of(risk, at, flat).gradient(theta, batch, slopes)
+    assert all(float(slope.abs().max()) > 1e-6 for slope in slopes)
+    torch.testing.assert_close(found, flat.grad, rtol=1e-12, atol=1e-12)
 
 
 def test_cross_validation_by_blocks_is_that_of_the_whole_matrix() -> None:
