@@ -42,6 +42,15 @@ LARGEST_SEED = 2**31
 StepResult = tuple[Array, Array, Booleans]  # (k, d) s', (k,) rewards, (k,) whether terminated
 
 
+class AnyAction:
+    """An action space that takes the word of `play`, whose actions count from 0 to A - 1."""
+
+    @staticmethod
+    def contains(action: int) -> bool:
+        """Gymnasium's own check takes a tenth of LunarLander's time."""
+        return True
+
+
 class Episodes:
     """Episodes under way: one of gymnasium's scalar environments for each seed."""
 
@@ -49,6 +58,8 @@ class Episodes:
         self.environments = [kind() for _ in seeds]  # without wrappers, which change no number
         pairs = zip(self.environments, seeds.tolist(), strict=True)
         first = [environment.reset(seed=seed)[0] for environment, seed in pairs]
+        for environment in self.environments:
+            environment.action_space = AnyAction
         self.observations = np.array(first, dtype=np.float64)  # (n, d)
 
     def step(self, episodes: Integers, actions: Integers) -> StepResult:

@@ -1,18 +1,21 @@
-"""A call in a process of its own, within limits of processor time and memory.
+"""Calls in processes of their own, within limits of processor time and memory.
 
-`traits` uses it for scalability in Table 1. The kernel enforces the limits, so that a fit which
-needs more memory cannot take the machine with it. Imports of the child do not
-count towards its processor time.
+`table_1_cells` uses them for scalability in Table 1. The kernel enforces the limits, so that a fit
+which needs more memory cannot take the machine with it. All calls of a server are forked from one
+process that has only imported, so that imports are done once and count towards no limit of time.
 """
 
 import math
+import os
 import pickle
 import resource
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from gladius.validate import InputError
@@ -30,31 +33,73 @@ class LimitedRun(NamedTuple):
     stopped: str  # "" if it returned, else TIME, MEMORY or `failed: why`
 
 
-def call(seconds: float, gibibytes: float, function: Callable[..., Any], *given: Any) -> LimitedRun:
-    """The outcome of an importable function; its value must be one that pickle can hold."""
-    task = pickle.dumps((seconds, gibibytes, function, given))
-    code = f"from {child.__module__} import {child.__name__} as child; child()"
-    ended = subprocess.run([sys.executable, "-c", code], input=task, stdout=subprocess.PIPE)
-    if ended.returncode == -signal.SIGXCPU:
-        return LimitedRun(None, TIME)
-    if ended.returncode:  # the kernel killed it for its memory, or torch gave up
-        return LimitedRun(None, MEMORY)
-    return LimitedRun(*pickle.loads(ended.stdout))
+Call = Callable[..., LimitedRun]  # (importable function, what it is given) -> how it ended
 
 
-def child() -> None:
-    """Read a task from standard input, do it within its limits, write the outcome."""
-    seconds, gibibytes, function, given = pickle.loads(sys.stdin.buffer.read())
-    answer, sys.stdout = sys.stdout.buffer, sys.stderr  # the function may print
+@contextmanager
+def limited(seconds: float, gibibytes: float, modules: Sequence[str] = ()) -> Iterator[Call]:
+    """Calls of importable functions within limits; a value must be one that pickle can hold.
+
+    Args:
+        seconds: of processor time, for each call.
+        gibibytes: of memory, for each call.
+        modules: imported before the first call.
+    """
+    code = f"from {serve.__module__} import {serve.__name__} as serve; serve()"
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        to_server, from_server = server.stdin, server.stdout
+        pickle.dump((seconds, gibibytes, modules), to_server)
+
+        def call(function: Callable[..., Any], *given: Any) -> LimitedRun:
+            pickle.dump((function, given), to_server)
+            to_server.flush()
+            return LimitedRun(*pickle.load(from_server))
+
+        yield call
+
+
+def serve() -> None:
+    """Fork for each task on standard input, until it ends, and write the outcomes."""
+    answer, sys.stdout = sys.stdout.buffer, sys.stderr  # a function may print
+    seconds, gibibytes, modules = pickle.load(sys.stdin.buffer)
+    for module in modules:
+        import_module(module)
+    while True:
+        try:
+            function, given = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        read, write = os.pipe()
+        if child := os.fork():
+            os.close(write)
+            with os.fdopen(read, "rb") as outcome:
+                told = outcome.read()
+            ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            # without an outcome the kernel killed it for its memory, or torch gave up
+            stopped = TIME if ended == -signal.SIGXCPU else MEMORY
+            answer.write(pickle.dumps((None, stopped)) if ended else told)
+            answer.flush()
+        else:
+            with os.fdopen(write, "wb") as out:
+                out.write(pickle.dumps(tuple(run(seconds, gibibytes, function, given))))
+            os._exit(0)
+
+
+def run(
+    seconds: float, gibibytes: float, function: Callable[..., Any], given: Sequence[Any]
+) -> LimitedRun:
+    """The outcome of a call in this process, which has the limits from now on."""
     last = math.ceil(time.process_time() + seconds)
     resource.setrlimit(resource.RLIMIT_CPU, (last, last + GRACE))
     resource.setrlimit(resource.RLIMIT_DATA, (int(gibibytes * GIBIBYTE),) * 2)
     try:
-        outcome = LimitedRun(function(*given), "")
+        return LimitedRun(function(*given), "")
     except MemoryError:
-        outcome = LimitedRun(None, MEMORY)
+        return LimitedRun(None, MEMORY)
     except InputError as error:
-        outcome = LimitedRun(None, f"{FAILED}{error}")
+        return LimitedRun(None, f"{FAILED}{error}")
     except Exception as error:  # torch reports a lack of memory in words
-        outcome = LimitedRun(None, MEMORY if "alloc" in str(error) else f"{FAILED}{error}")
-    answer.write(pickle.dumps(tuple(outcome)))
+        return LimitedRun(None, MEMORY if "alloc" in str(error) else f"{FAILED}{error}")

@@ -18,7 +18,7 @@ from gladius.erm.observations.features import Rows
 from gladius.model.estimate import Estimate
 from gladius.model.frequencies import TransitionProbabilities
 from gladius.panel.record import Counts
-from gladius.register import needs
+from gladius.register import METHODS, needs
 from reproduce.cells import child as limits
 from reproduce.cells.data import SHARE, by_mileage, data_sets
 from reproduce.cells.fits import fit
@@ -193,14 +193,15 @@ def largest_rung(
     """
     ends: dict[int, End] = {}
     low, high = -1, len(ladder)  # the fit finishes at low, and does not at high
-    while high - low > 1:
-        middle = (low + high) // 2 if ends else high - 1  # most methods finish all, or few
-        rung = ladder[middle]
-        end, stopped = limits.call(*bounds, wide_fit, rung, cell)
-        if stopped:
-            end = End(UNDECIDED if stopped == limits.TIME else stopped)
-        ends[rung] = end
-        low, high = (middle, high) if end.status in FINISHED else (low, middle)
+    with limits.limited(*bounds, [METHODS[cell.settings["method"]]]) as call:
+        while high - low > 1:
+            middle = (low + high) // 2 if ends else high - 1  # most methods finish all, or few
+            rung = ladder[middle]
+            end, stopped = call(wide_fit, rung, cell)
+            if stopped:
+                end = End(UNDECIDED if stopped == limits.TIME else stopped)
+            ends[rung] = end
+            low, high = (middle, high) if end.status in FINISHED else (low, middle)
     return (ladder[low] if low >= 0 else -1), ends
 
 

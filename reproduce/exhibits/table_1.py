@@ -135,7 +135,9 @@ TRAININGS = {SCALE: "not run with dummies", GLOBAL: "level started at the true o
 DECLARED = {ONE_SHOT: (1.0, "no inner loop"), FREE: (1.0, "tuples")}
 NETWORK, SMOOTH = {"function_class": "mlp"}, {"function_class": "smooth"}
 BATCHES, SPREAD = {"training": {"batch": 1000}}, {"start_spread": 5.0}
-MANY = repetitions(0.4, WIDE)  # data sets; a slope has a standard deviation below .4
+# Data sets behind a slope. Its standard deviation and the error of that, on 246 data sets of 0.3.0:
+# .288 + .013 or less in five methods, .362 + .016 or less in our two classes.
+MANY, OURS_MANY = repetitions(0.301, WIDE), repetitions(0.378, WIDE)
 LOGIT = "linear system, Newton"
 CLUSTERS = "Adam, k-means, Newton"
 DESCENTS = ("Adam", "gradient descent")
@@ -154,8 +156,10 @@ LINES = (
     Line("Clare", "clare", "fixed point", starts="reward"),
     Line("ML-IRL", "ml_irl", "Newton", starts="theta", sets=MANY),
     Line("Model-enhanced AIRL", "airl", "fixed point", "", "rng", started=SPREAD),
-    Line("Ours", "profiled_erm", "Newton", wide=SMOOTH, silent=NO_START, sets=MANY),
-    Line("Ours, sparse", "profiled_erm", "Fisher scoring", "sparse", silent=NO_START, sets=MANY),
+    Line("Ours", "profiled_erm", "Newton", wide=SMOOTH, silent=NO_START, sets=OURS_MANY),
+    Line(
+        "Ours, sparse", "profiled_erm", "Fisher scoring", "sparse", silent=NO_START, sets=OURS_MANY
+    ),
     Line("Ours, Algorithm 1", "gladius", DESCENTS[1], "Algorithm 1", "rngs", NETWORK, NETWORK),
     Line(
         "Ours, author's code",
@@ -307,7 +311,7 @@ def render(results: View, out: Path) -> None:
     table.index.name = "method"
     below = (
         f"Entries: {counts(verdicts['verdict'])}.",
-        *notes(NAME, largest=LARGEST, many=MANY, wide=WIDE),
+        *notes(NAME, largest=LARGEST, many=MANY, ours=OURS_MANY, wide=WIDE),
     )
     explained = verdicts[(verdicts["reason"] != "") & (verdicts["reason"] != TABLES)]
     remarks = (

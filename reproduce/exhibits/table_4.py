@@ -11,7 +11,7 @@ Implementation choices:
 - The paper's row "1" was logged with two trajectories by its code, so LunarLander has both rows.
 - Budgets are what half an hour of two cores allows, set on seeds of no exhibit. They are not equal:
   a step of BC or IQ-learn has 256 observations (.0006 and .0011 CPU-s a seed), one of profiled ERM
-  up to 2,048 states (.002 to .02 CPU-s).
+  up to 2,048 states (.0006 to .006 CPU-s).
 - Profiled ERM starts at the minimum over linear rewards, so it is compared with the BC of the same
   class and start (`BC, row network`), and IQ-learn with the BC that is trained as IQ-learn.
 """

@@ -1,8 +1,10 @@
 """The network on rows: its gradient, what ends a path, what training may see, and its control."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import product
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ import gladius
 from gladius.designs.metrics import mape
 from gladius.erm.observations.features import Rows
 from gladius.erm.observations.network import (
+    Columns,
     History,
     NetworkFit,
     NetworkRisk,
@@ -22,11 +25,16 @@ from gladius.erm.observations.network import (
     fit_rows,
     hold_out,
     network,
+    train,
+    views,
     zeta_of,
 )
+from gladius.erm.observations.network_risk import COARSE_KAPPAS, cross_validations
+from gladius.erm.observations.regression import cross_validation
 from gladius.model.risk import sampled_risk
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
+from gladius.solvers.networks import without_denormals
 from gladius.validate import Array
 
 ANCHOR = Anchor(1, -5.0)
@@ -154,6 +162,64 @@ def test_the_ridge_of_zeta_is_the_best_with_which_no_action_explodes() -> None:
     assert min(trials)[1] > 1.1
     *_, shared, own = min(trial for trial in trials if trial[1] <= 1 + 0.1 * (1 - 0.95))
     np.testing.assert_allclose(found, [0.0, shared, own, own], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("batch", [slice(None), torch.tensor([0, 3, 3, 5])])
+@pytest.mark.parametrize(("restricted", "hidden"), [(True, (5,)), (False, (4, 3))])
+def test_the_gradient_of_a_step_is_that_of_the_risk(
+    batch: Any, restricted: bool, hidden: tuple[int, ...]
+) -> None:
+    """In float64, against autograd on the definition; 1e-12 is 5,000 roundings."""
+    risk = NetworkRisk.of(bus_rows(8, 1, ends=0.1), ANCHOR, 0.9, restricted)
+    fit = fit_line(risk, Options(hidden=hidden, restricted=restricted))
+    curve(fit)
+    at, flat = fit.evaluate(), torch.cat([layer.flatten() for layer in fit.theta])[None, None]
+    found = torch.full_like(flat, torch.nan)
+    theta, slopes = (views(x, fit.theta) for x in (flat.requires_grad_(), found))
+    q = risk.table(theta, batch) + risk.rows.discount * at.zeta[batch]
+    weights, visits = at.weights[batch], risk.rows.visits[batch]
+    loss = (weights @ torch.logsumexp(q, dim=1) - (visits * q).sum()) / weights.sum()
+    loss.backward()
+    assert flat.grad is not None
+    with torch.no_grad():
+        Columns.of(risk, at, flat).gradient(theta, batch, slopes)
+    assert all(float(slope.abs().max()) > 1e-6 for slope in slopes)
+    torch.testing.assert_close(found, flat.grad, rtol=1e-12, atol=1e-12)
+
+
+def test_cross_validation_by_blocks_is_that_of_the_whole_matrix() -> None:
+    """All pairs of kappas; 1e-6 is a thousand times RIDGE, which the whole matrix's inverse has."""
+    risk = NetworkRisk.of(bus_rows(30, 2, ends=0.1), ANCHOR, 0.9, True)
+    value = torch.sin(risk.z[:, 0])
+    target, square = risk.arrived(value[:, None])[:, 0], float(risk.rows.times.sum())
+    trials = cross_validations(risk.gram, target, square, 500.0, torch.ones_like(risk.phi[0]))
+    assert [penalty[[0, -1]].tolist() for _, penalty in trials] == [
+        [shared, own] for shared, own in product(COARSE_KAPPAS, repeat=2) if own >= shared
+    ]
+    for found, penalty in trials:
+        whole = cross_validation(risk.gram, target, square, 500.0, penalty)
+        assert found == pytest.approx(whole, rel=1e-6)
+
+
+def test_small_numbers_are_zero_in_training_and_nowhere_else() -> None:
+    tiny = torch.tensor([1e-40], dtype=torch.float32)
+
+    def is_zero() -> bool:
+        return bool((tiny == 0).all())
+
+    def fail(*_: Any) -> None:
+        seen.append(is_zero())
+        raise ZeroDivisionError
+
+    data, seen = bus_rows(10, 2), list[bool]()
+    line = fit_line(NetworkRisk.of(data, ANCHOR, 0.9, True), Options(hidden=(4,)))
+    for context in (nullcontext, without_denormals):
+        with context():
+            with patch.object(NetworkFit, "evaluate", fail), pytest.raises(ZeroDivisionError):
+                train(line, 1, Options(hidden=(4,)))
+            assert is_zero() == (context is without_denormals)
+    assert seen == [True, True]
+    assert not is_zero()
 
 
 def test_the_ridge_of_the_plug_in_follows_its_value_twice() -> None:

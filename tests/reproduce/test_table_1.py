@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -75,7 +76,7 @@ def test_its_fits_are_to_the_data_of_table_2_and_shared_with_it() -> None:
     entries = [e for e in table_1.entries(False) if e.cell.compute in ("fit", "author", "errors")]
     assert {e.cell.seeds for e in entries} == {("table_2", str(n)) for n in TRAJECTORIES}
     many = {e.cell.settings["repetitions"] for e in entries if e.cell.compute == "errors"}
-    assert many == {table_1.MANY}
+    assert many == {table_1.MANY, table_1.OURS_MANY}
     assert {e.row for e in entries if e.cell in theirs} > {"BC", "Ours", "Ours, author's code"}
 
 
@@ -330,13 +331,19 @@ def test_spread_is_the_range_over_starts() -> None:
 
 
 def test_limits_of_time_and_memory_hold() -> None:
-    assert limits.call(60.0, 4.0, toys.hungry, 0.1) == (("not_converged", 2.0), "")
-    assert limits.call(60.0, 1.0, toys.hungry, 2.0) == (None, limits.MEMORY)
-    assert limits.call(1.0, 4.0, toys.busy, 1e9) == (None, limits.TIME)
-    assert limits.call(60.0, 4.0, toys.choosy, 10, 5) == (None, "failed: rung = 10: give less")
+    """For each call, whatever the calls before it took."""
+    with limits.limited(60.0, 1.0) as call:
+        assert call(toys.hungry, 2.0) == (None, limits.MEMORY)
+        assert call(toys.hungry, 0.1) == (("not_converged", 2.0), "")
+        assert call(toys.choosy, 10, 5) == (None, "failed: rung = 10: give less")
+        assert call(toys.hungry, 0.1) == (("not_converged", 2.0), "")
+    with limits.limited(1.0, 4.0) as call:
+        assert call(toys.busy, 0.6)[1] == ""
+        assert call(toys.busy, 0.6)[1] == ""
+        assert call(toys.busy, 1e9) == (None, limits.TIME)
 
 
-CELL = Cell("scale", {"ladder": [0, 2, 5, 10, 20], "limits": [60.0, 8.0]})
+CELL = Cell("scale", {"method": "nfxp", "ladder": [0, 2, 5, 10, 20], "limits": [60.0, 8.0]})
 
 
 @pytest.mark.parametrize(
@@ -352,11 +359,11 @@ CELL = Cell("scale", {"ladder": [0, 2, 5, 10, 20], "limits": [60.0, 8.0]})
 def test_the_largest_rung_is_found_and_processor_time_decides_no_tick(
     monkeypatch: pytest.MonkeyPatch, most: int, stopped: str, tick: float, is_decided: bool
 ) -> None:
-    def call(seconds: float, gibibytes: float, run: object, rung: int, cell: Cell) -> Any:
+    def call(run: object, rung: int, cell: Cell) -> Any:
         value = traits.End("not_converged", 1.5, 2.5) if rung <= most else None
         return limits.LimitedRun(value, "" if value else stopped)
 
-    monkeypatch.setattr(limits, "call", call)
+    monkeypatch.setattr(limits, "limited", lambda *_: nullcontext(call))
     result = traits.scale(CELL)
     value = {r.statistic: r.value for r in result.records}
     assert value[traits.TICK] == pytest.approx(tick, nan_ok=True)

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from gladius.erm.observations.features import SUPPORT, Features, Inputs, Rows, make_features
-from gladius.erm.observations.regression import LINEAR_RIDGE, cross_validation, width
+from gladius.erm.observations.regression import EFFECTIVE, LINEAR_RIDGE, width
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.panel.ties import near_least
@@ -80,16 +80,31 @@ class NetworkRisk:
         return self.features(self.rows.states)
 
     @cached_property
-    def arrivals(self) -> Tensor:
-        """(S, (A + 1) p) X."""
-        rows, total = self.rows, torch.zeros_like(self.phi)
+    def moves(self) -> list[tuple[Tensor, Tensor]]:
+        """By action: (M_a,) next states, and (2 p, M_a) functions before them, times how often.
+
+        An observation has two of the A + 1 blocks of functions: of all actions, and of its own.
+        """
+        rows, moves = self.rows, []
         for a in rows.actions:
-            of_action, used = rows.action == a, [0, 1 + a]
-            times = rows.times[of_action][:, None, None]
-            source = self.phi[:, used][rows.origin[of_action]] * times
-            into = total.new_zeros((len(total), *source.shape[1:]))
-            total[:, used] += into.index_add_(0, rows.target[of_action], source)
-        return total.flatten(1)
+            own = rows.action == a
+            source = self.phi[:, [0, 1 + a]][rows.origin[own]].flatten(1)
+            moves.append((rows.target[own], (source * rows.times[own, None]).T.contiguous()))
+        return moves
+
+    def arrived(self, values: Tensor) -> Tensor:
+        """((A + 1) p, m) X' times (S, m) values."""
+        total = values.new_zeros((*self.phi.shape[1:], values.shape[1]))
+        for a, (target, source) in enumerate(self.moves):
+            total[[0, 1 + a]] += (source @ values[target]).unflatten(0, (2, -1))
+        return total.flatten(0, 1)
+
+    def arrivals(self, w: Tensor) -> Tensor:
+        """(S,) X times (A + 1, p) coefficients."""
+        total = w.new_zeros(len(self.phi))
+        for a, (target, source) in enumerate(self.moves):
+            total.index_add_(0, target, w[[0, 1 + a]].flatten() @ source)
+        return total
 
     @cached_property
     def gram(self) -> Tensor:
@@ -118,24 +133,24 @@ class NetworkRisk:
         total = float(rows.times @ value[rows.target] ** 2)
         if size - rows.times.sum() < 0.5:  # no path ends, and the constant is free
             value = value - rows.times @ value[rows.target] / size
-        target, square = self.arrivals.T @ value, float(rows.times @ value[rows.target] ** 2)
-        trials: list[tuple[float, Tensor]] = []
-        for shared, own in product(COARSE_KAPPAS, repeat=2):
-            kappa = torch.cat([shared * relative[:1], own * relative[1:]]).flatten()
-            factor, failed = torch.linalg.cholesky_ex(self.gram + torch.diag(kappa))
-            if own >= shared and not failed:
-                criterion = cross_validation(self.gram, target, square, size, kappa)
-                trials.append((criterion, factor))
+        target, square = self.arrived(value[:, None]), float(rows.times @ value[rows.target] ** 2)
+        trials = cross_validations(self.gram, target[:, 0], square, size, relative)
         bound = 1 + SLACK * (1 - rows.discount)
-        unit = torch.eye(len(rows.actions)).to(self.phi)  # each row a policy of one action
-        shares = [row.expand(len(self.phi), -1) for row in unit]
-        to_functions = [self.arrivals.T @ self.mixed(of_action) for of_action in shares]
+        # by action: the blocks of functions that taking it for ever uses, and X' times them
+        maps = [
+            ([0, 1 + a], self.arrived(self.phi[:, [0, 1 + a]].flatten(1))) for a in rows.actions
+        ]
         slack = width(len(self.gram), square, total)
-        _, largest = trials[-1]
+        largest: Tensor = torch.linalg.cholesky(self.gram + torch.diag(trials[-1][1]))
         while trials:
-            _, factor = trials.pop(near_least([one for one, _ in trials], slack)[-1])
-            maps = [torch.cholesky_solve(matrix, factor) for matrix in to_functions]
-            if max(float(torch.linalg.eigvals(m).abs().max()) for m in maps) <= bound:
+            _, kappa = trials.pop(near_least([one for one, _ in trials], slack)[-1])
+            factor: Tensor = torch.linalg.cholesky(self.gram + torch.diag(kappa))
+            for n, (used, matrix) in enumerate(maps):
+                onto = torch.cholesky_solve(matrix, factor).view(*relative.shape, -1)[used]
+                if float(torch.linalg.eigvals(onto.flatten(0, 1)).abs().max()) > bound:
+                    maps.insert(0, maps.pop(n))  # it is likely to explode with the next kappa too
+                    break
+            else:
                 return factor
         return largest
 
@@ -150,7 +165,7 @@ class NetworkRisk:
 
     def regress(self, factor: Tensor, values: Tensor) -> Tensor:
         """((A + 1) p, m) coefficients of the ridge regression of (S, m) values at s'."""
-        return torch.cholesky_solve(self.arrivals.T @ values, factor)
+        return torch.cholesky_solve(self.arrived(values), factor)
 
     def table(self, theta: Parameters, batch: Tensor | slice = slice(None)) -> Tensor:
         """(S, A) outputs of the network at all states, or some; the anchor's reward is given."""
@@ -182,7 +197,7 @@ class NetworkRisk:
         policy = torch.softmax(q, dim=1)
         of_w = beta * self.mixed(seen[:, None] * policy - self.rows.visits).sum(dim=0)
         adjoint = torch.cholesky_solve(torch.linalg.solve(system.T, of_w)[:, None], factor)
-        weights = seen + (self.arrivals @ adjoint)[:, 0]
+        weights = seen + self.arrivals(adjoint.view_as(w))
         return Evaluation(self.nll(q), weights, policy, zeta, w, steps)
 
     def bellman(self, value: Tensor, w: Tensor, factor: Tensor) -> float:
@@ -220,6 +235,46 @@ class NetworkRisk:
             if not is_last:
                 factor = self.ridge(value)
         return factor, w, value, value[:, None] + log_policy - rows.discount * zeta
+
+
+def cross_validations(
+    gram: Tensor, target: Tensor, square: float, size: float, relative: Tensor
+) -> list[tuple[float, Tensor]]:
+    """(criterion, (q,) kappa D) of all pairs of kappas, an action's own at least the shared one.
+
+    As `cross_validation`, block by block: functions of two actions meet nowhere in `gram`, (q, q),
+    whose first p functions are those of all actions. `relative`, (A + 1, p), is D's diagonal.
+    """
+    every, p = range(1, len(relative)), relative.shape[1]
+    blocks, targets = gram.unflatten(1, (-1, p)).unflatten(0, (-1, p)), target.view(-1, p, 1)
+    inner, side = (torch.stack([blocks[a, :, b * a] for a in every]) for b in (1, 0))
+    of_own = []
+    for own in COARSE_KAPPAS.tolist():
+        kappa = own * relative[1:]
+        inverse = torch.linalg.inv(inner + torch.diag_embed(kappa))
+        bridge, alone = inverse @ side, inverse @ targets[1:]
+        schur = blocks[0, :, 0] - (side.mT @ bridge).sum(dim=0)
+        drop = targets[0] - (side.mT @ alone).sum(dim=0)
+        lost = float((kappa * torch.diagonal(inverse, dim1=1, dim2=2)).sum())
+        spread = (bridge.mT @ (kappa[..., None] * bridge)).sum(dim=0)
+        of_own.append((kappa, bridge, alone, schur, drop, lost, spread))
+    trials = []
+    for i, kappa_0 in enumerate(COARSE_KAPPAS.tolist()):
+        shared = kappa_0 * relative[0]
+        for kappa, bridge, alone, schur, drop, lost, spread in of_own[i:]:
+            upper, failed = torch.linalg.cholesky_ex(schur + torch.diag(shared))
+            if failed:
+                continue
+            corner = torch.cholesky_inverse(upper)
+            first = corner @ drop
+            w = torch.cat([first[None], alone - bridge @ first]).flatten()
+            residual = square - float(2 * w @ target - w @ gram @ w)
+            # tr(H^-1 gram) = q - tr(H^-1 kappa D)
+            used = len(w) - lost - float(torch.diagonal(corner) @ shared + (corner * spread).sum())
+            share = EFFECTIVE * used / size
+            criterion = max(residual, 0.0) / (1 - share) ** 2 if share < 1 else np.inf
+            trials.append((criterion, torch.cat([shared[None], kappa]).flatten()))
+    return trials
 
 
 def standardise(states: Tensor, center: Array, scale: Array) -> Tensor:
