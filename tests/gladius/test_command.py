@@ -156,7 +156,7 @@ def run(page: str) -> dict[str, object]:
 @pytest.mark.parametrize("page", [readme, your_data])
 def test_examples_of_the_pages_run(page, capsys):
     names = run(page())
-    printed = re.findall(r"```text\n(.*?)```", readme(), re.S)
+    printed = re.findall(r"```text\n(.*?)```", your_data(), re.S)
     assert capsys.readouterr().out.startswith(printed[0])
     estimate = names["estimate"]
     assert estimate.diagnostics.converged
