@@ -24,7 +24,7 @@ from gladius.erm.observations.features import Inputs
 from gladius.methods import fit
 from gladius.model.estimate import StateFunction
 from gladius.panel.anchor import AnchorReward
-from gladius.panel.record import Transitions
+from gladius.panel.record import Transitions, action_labels
 from gladius.validate import Array, InputError, Integers
 
 SHORT = 40  # periods of a path, below which an answer says what its power is
@@ -172,7 +172,7 @@ def _histories(data: Transitions) -> tuple[Array, list[str]]:
     for k, name in enumerate(data.feature_names):
         columns.append(np.append(np.nan, data.states[:-1, k]))
         names.append(f"{name} before")
-    labels = data.action_names or tuple(f"action {a}" for a in range(data.number_of_actions))
+    labels = action_labels(data)
     for action in range(1, data.number_of_actions):
         took = (data.actions == action).astype(float)
         columns.append(np.append(np.nan, took[:-1]))

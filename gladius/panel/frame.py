@@ -15,6 +15,7 @@ from scipy.stats import hypergeom, ks_2samp, norm
 from gladius.panel.record import (
     Categories,
     Transitions,
+    action_labels,
     check_actions,
     check_ended,
     check_labels,
@@ -405,7 +406,7 @@ def _labelled(data: Transitions, states: Array) -> dict[Hashable, ArrayLike]:
 def in_words(data: Transitions) -> str:
     """A line on rows, trajectories, states, gaps and shares of actions."""
     number, states = len(np.unique(data.trajectory)), len(np.unique(data.states, axis=0))
-    names = data.action_names or tuple(f"action {a}" for a in range(data.number_of_actions))
+    names = action_labels(data)
     shares = np.bincount(data.actions, minlength=len(names)) / len(data)
     taken = ", ".join(f"{name} {share:.0%}" for name, share in zip(names, shares, strict=True))
     lost, ended = np.count_nonzero(~data.followed), np.count_nonzero(data.done)

@@ -270,6 +270,11 @@ class Transitions:
         return frame
 
 
+def action_labels(data: Transitions) -> tuple[str, ...]:
+    """The names of the actions, `action 0` and so on where they have none."""
+    return data.action_names or tuple(f"action {a}" for a in range(data.number_of_actions))
+
+
 def check_features(name: str, value: ArrayLike) -> Array:
     array = np.array(check_finite(name, value))  # a copy, which the caller cannot change
     if array.ndim == 1:

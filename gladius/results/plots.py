@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from gladius.panel.record import index_rows
+from gladius.panel.record import action_labels, index_rows
 from gladius.results.results import Results
-from gladius.results.summary import action_labels, line_of
+from gladius.results.summary import line_of
 from gladius.validate import InputError
 
 MOST_POINTS = 60  # states of the observed shares; more are pooled by quantiles of the feature

@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -22,16 +21,16 @@ from scipy.stats import chi2, norm
 from gladius.model.estimate import Estimate, Refit
 from gladius.model.formula import read_restrictions
 from gladius.model.mdp import Categorical
-from gladius.model.parametric import Grid, make_grid, positions
+from gladius.model.parametric import make_grid, positions
 from gladius.model.reward_form import LinearReward
 from gladius.model.state_anchor import Exchange
 from gladius.panel.anchor import Anchor
 from gladius.panel.frame import features
 from gladius.panel.record import Transitions, distinct_rows, grid_positions
-from gladius.register import METHODS, needs
+from gladius.register import METHODS
 from gladius.results.inference import KINDS, Errors, FormErrors, errors_of, shift_by_frequencies
 from gladius.results.saved import save
-from gladius.results.summary import action_labels, text_of
+from gladius.results.summary import text_of
 from gladius.solvers.threads import one_thread
 from gladius.validate import (
     ROW_SUM_TOLERANCE,
@@ -39,7 +38,6 @@ from gladius.validate import (
     InputError,
     Integers,
     check_choice,
-    check_finite,
     check_whole,
 )
 
@@ -279,44 +277,12 @@ class Results(Estimate):
             InputError: the method leaves the level of r open, on which the answer depends unless
                 numbers are added to rewards; or the states do not repeat.
         """
-        from gladius.results.counterfactual import effect
+        from gladius.results.counterfactual import changed
 
-        if isinstance(reward, Mapping):
-            names = action_labels(self.data)
-            unknown = sorted(set(reward) - set(names))
-            if unknown:
-                raise InputError("reward", unknown, f"name some of {', '.join(names)}")
-            added = check_finite("reward", [reward.get(name, 0.0) for name in names])
-            reward = partial(plus, added)
-        elif reward is not None and not callable(reward):
-            raise InputError("reward", reward, "give numbers by action, or a function")
-        elif not {"anchor", "form"} & set(needs(self.name)):
-            hint = "it leaves the level of r open, on which this depends: give numbers by action"
-            raise InputError("method", self.name, hint)
-        if transition is not None and not {"anchor", "form"} & set(needs(self.name)):
-            hint = "it leaves the level of r open, on which this depends"
-            raise InputError("method", self.name, hint)
-        errors, number = self._errors, check_whole("draws", draws, 2)
-        grid: Grid
-        if isinstance(errors, FormErrors):
-            grid = errors.basis.model
-        else:
-            grid = make_grid([self.data], self.discount, self.options.get("transition"))
+        number = check_whole("draws", draws, 2)
         at = distinct_rows(self.data.states)[0] if states is None else self._check(states)
-        row = positions(grid.states, at)
-        own = self.reward_function(grid.states)[None], grid.transition[:1]
-        before, after = effect(grid.states, *own, self.discount, reward, transition)
-        frame = self._lines(at).assign(before=before[0, row].ravel(), after=after[0, row].ravel())
-        if isinstance(errors, FormErrors) and not self.diagnostics.status.startswith("failed"):
-            design, offset, moves = errors.basis.model.design, errors.basis.model.offset, []
-            generator = np.random.default_rng(rng)
-            for theta, transitions in errors.draws(self.params.to_numpy(), number, generator):
-                tables = offset + np.einsum("sak,rk->rsa", design, theta)
-                pair = effect(grid.states, tables, transitions, self.discount, reward, transition)
-                moves.append((pair[1] - pair[0])[:, row])
-            if moves:
-                frame["se"] = np.std(np.concatenate(moves), axis=0, ddof=1).ravel()
-        return frame
+        columns = changed(self, self._errors, at, reward, transition, number, rng)
+        return self._lines(at).assign(**columns)
 
     def reward_errors(self, states: Array, kind: str = "model") -> Array:
         """(n, A) standard errors of r-hat at (n, d) features; 0 for the anchor.
@@ -579,11 +545,6 @@ class Results(Estimate):
                 hint = f"give the columns {list(self.data.columns)}"
                 raise InputError("states", list(states.columns), hint)
         return super()._check(np.ascontiguousarray(states))
-
-
-def plus(added: Array, states: Array, table: Array) -> Array:
-    """(n, A) rewards with a number added to those of each action."""
-    return np.asarray(table + added)
 
 
 def half_width(level: float) -> float:

@@ -12,15 +12,10 @@ import numpy as np
 import pandas as pd
 
 from gladius.panel.anchor import nearest
-from gladius.panel.record import Transitions
+from gladius.panel.record import Transitions, action_labels
 from gladius.validate import Array, InputError
 
 VALUES = 5  # of a feature with more, the reward is shown at as many quantiles
-
-
-def action_labels(data: Transitions) -> tuple[str, ...]:
-    """The names of the actions."""
-    return data.action_names or tuple(f"action {a}" for a in range(data.number_of_actions))
 
 
 def line_of(data: Transitions, column: str) -> tuple[list[Any], Array]:
