@@ -79,6 +79,8 @@ def check_markov(
     Raises:
         InputError: fewer than two observations in a row anywhere.
     """
+    if not isinstance(data, Transitions):
+        raise InputError("data", type(data).__name__, "give Transitions, as from_frame makes them")
     histories, names = _histories(data)
     follows = np.flatnonzero(~np.isnan(histories[:, 0]))
     continues = data.followed & ~data.done

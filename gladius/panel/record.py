@@ -5,7 +5,7 @@ Nothing here holds a reward, a Q or transition probabilities.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, NamedTuple, cast
@@ -15,7 +15,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 
-from gladius.validate import Array, InputError, check_finite, check_whole, shaped
+from gladius.validate import Array, InputError, check_finite, check_whole, generator, shaped
 from gladius.validate import Integers as Integers
 
 LATER = {"frames": "gladius.panel.frame"}  # who reads or writes a data frame loads it, and no fit
@@ -102,6 +102,9 @@ class Transitions:
             raise InputError("next_states", next_states.shape, hint)
         actions = check_actions(self.actions, n, self.number_of_actions)
         size = max(2, int(actions.max()) + 1)
+        for field_name in ("feature_names", "action_names"):
+            if not isinstance(given := getattr(self, field_name), list | tuple):
+                raise InputError(field_name, given, "give a list of names")
         names = tuple(self.feature_names) or tuple(f"s{i}" for i in range(width))
         if len(names) != width or len(set(names)) != width:
             raise InputError("feature_names", names, f"give {width} distinct names")
@@ -158,11 +161,13 @@ class Transitions:
 
         `done` says of each path whether it ended in its last state; by default none did.
         """
-        lengths = [len(path) for path in actions]
-        is_short = min(lengths, default=0) < 1
-        if is_short or [len(path) for path in states] != [n + 1 for n in lengths]:
+        try:
+            lengths, given = ([len(path) for path in paths] for paths in (actions, states))
+        except TypeError:
+            raise InputError("states", type(states).__name__, "give a list of paths") from None
+        if min(lengths, default=0) < 1 or given != [n + 1 for n in lengths]:
             hint = "give an action or more in each path, and a state more than actions"
-            raise InputError("states", [len(path) for path in states][:5], hint)
+            raise InputError("states", given[:5], hint)
         ended = np.zeros(sum(lengths), dtype=bool)
         last = check_ended(np.zeros(len(lengths)) if done is None else done, len(lengths))
         ended[np.cumsum(lengths) - 1] = last
@@ -191,7 +196,7 @@ class Transitions:
             rng: a seed or generator that shuffles the trajectories; without it the first ones are
                 for training, which is as good where they are independent and equally distributed.
         """
-        if not 0.0 < fraction < 1.0:
+        if not isinstance(fraction, float | np.floating) or not 0.0 < fraction < 1.0:
             raise InputError("fraction", fraction, "give a share strictly between 0 and 1")
         label, names = pd.factorize(self.trajectory)  # in order of appearance
         number = len(names)
@@ -201,7 +206,7 @@ class Transitions:
             raise InputError("trajectory", f"{number} trajectories", hint)
         order = np.arange(number)
         if rng is not None:
-            order = np.random.default_rng(rng).permutation(number)
+            order = generator(rng).permutation(number)
         is_training = np.isin(label, order[:training])
         return self.take(is_training), self.take(~is_training)
 
@@ -306,8 +311,8 @@ def check_labels(value: ArrayLike, rows: int, name: str = "trajectory") -> NDArr
         hint = "every row needs a trajectory label"
         raise InputError(f"{name}[{missing[0]}]", array[missing[0]], hint)
     kinds = {type(label).__name__ for label in array} if array.dtype.kind == "O" else set()
-    if len(kinds) > 1:
-        raise InputError(name, sorted(kinds), "give all labels the same type")
+    if len(kinds) > 1 or (kinds and not isinstance(array[0], Hashable)):
+        raise InputError(name, sorted(kinds), "give all labels the same type, text or numbers")
     return array
 
 

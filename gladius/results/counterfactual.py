@@ -35,6 +35,7 @@ from gladius.validate import (
     check_discount,
     check_finite,
     check_rows,
+    generator,
     shaped,
 )
 
@@ -64,7 +65,8 @@ class Change:
         """The table after the change."""
         if self.reward is None:
             return table
-        new = np.asarray(self.reward(states, table), dtype=np.float64)
+        given = asked("change.reward", self.reward, states, table)
+        new = np.asarray(asked("change.reward", partial(np.asarray, dtype=np.float64), given))
         if new.shape != table.shape:
             raise InputError("change.reward", new.shape, f"return shape {table.shape}")
         return new
@@ -76,7 +78,9 @@ class Change:
         """The transition probabilities after the change."""
         if self.transition is None:
             return transition
-        new = check_finite("change.transition", self.transition(transition))
+        new = check_finite(
+            "change.transition", asked("change.transition", self.transition, transition)
+        )
         if new.shape != transition.shape:
             raise InputError("change.transition", new.shape, f"return shape {transition.shape}")
         check_rows("change.transition", new)
@@ -203,6 +207,7 @@ def plan(
     check_rows("transition", old)
     flat = tables.reshape(-1, *tables.shape[-2:])
     new = np.stack([change.new_reward(states, table) for table in flat]).reshape(tables.shape)
+    check_finite("change.reward", new)
     return soft_bellman(new, change.new_transition(old), check_discount(discount))
 
 
@@ -239,7 +244,7 @@ def changed(
     is_open = not {"anchor", "form"} & set(needs(results.name))
     if isinstance(reward, Mapping):
         names = action_labels(results.data)
-        unknown = sorted(set(reward) - set(names))
+        unknown = [name for name in reward if name not in names]
         if unknown:
             raise InputError("reward", unknown, f"name some of {', '.join(names)}")
         added = check_finite("reward", [reward.get(name, 0.0) for name in names])
@@ -260,8 +265,8 @@ def changed(
     columns, moves = {"before": before[0, row].ravel(), "after": after[0, row].ravel()}, []
     if isinstance(errors, FormErrors) and not results.diagnostics.status.startswith("failed"):
         design, offset = errors.basis.model.design, errors.basis.model.offset
-        generator = np.random.default_rng(rng)
-        for theta, transitions in errors.draws(results.params.to_numpy(), draws, generator):
+        drawn = errors.draws(results.params.to_numpy(), draws, generator(rng))
+        for theta, transitions in drawn:
             tables = offset + np.einsum("sak,rk->rsa", design, theta)
             pair = effect(grid.states, tables, transitions, results.discount, change)
             moves.append((pair[1] - pair[0])[:, row])

@@ -37,8 +37,11 @@ from gladius.validate import (
     Array,
     InputError,
     Integers,
+    asked,
     check_choice,
+    check_finite,
     check_whole,
+    generator,
 )
 
 COLUMNS = (
@@ -167,10 +170,8 @@ class Results(Estimate):
         if not self.has_frequencies:
             hint = "it is for a form, with frequencies of transitions: without `transition`"
             raise InputError("method", self.name, hint)
-        generator, number = np.random.default_rng(rng), check_whole("draws", draws, 2)
-        shift = shift_by_frequencies(
-            self.form_errors.basis, self.params.to_numpy(), number, generator
-        )
+        number, basis = check_whole("draws", draws, 2), self.form_errors.basis
+        shift = shift_by_frequencies(basis, self.params.to_numpy(), number, generator(rng))
         return pd.Series(shift / np.sqrt(np.diag(self.cov())), index=self.params.index)
 
     cov_params = cov
@@ -299,7 +300,7 @@ class Results(Estimate):
         Warns:
             UserWarning: no intervals, for too many states or parameters that are not identified.
         """
-        width = half_width(level)
+        width, states = half_width(level), self._check(states)
         try:
             centre, errors = self._intervals(states, kind)
         except InputError as error:
@@ -380,7 +381,7 @@ class Results(Estimate):
         """
         number = check_whole("trajectories", trajectories, 1)
         length = check_whole("periods", periods, 1)
-        generator = np.random.default_rng(rng)
+        draws = generator(rng)
         grid = make_grid([self.data], self.discount, self.options.get("transition"))
         _, first = np.unique(self.data.trajectory, return_index=True)
         start, size = positions(grid.states, self.data.states[first]), len(grid.states)
@@ -388,11 +389,11 @@ class Results(Estimate):
         ends[ends < ROW_SUM_TOLERANCE] = 0.0  # rounding ends no path
         choose = Categorical(self.policy(grid.states))
         move = Categorical(np.concatenate([grid.transition[0], ends], axis=2).reshape(-1, size + 1))
-        state, label = generator.choice(start, size=number), np.arange(number)
+        state, label = draws.choice(start, size=number), np.arange(number)
         blocks = []
         for _ in range(length):
-            action = choose(state, generator.random(len(state)))
-            after = move(action * size + state, generator.random(len(state)))
+            action = choose(state, draws.random(len(state)))
+            after = move(action * size + state, draws.random(len(state)))
             is_end = after == size
             blocks.append((state, action, np.where(is_end, state, after), label, is_end))
             state, label = after[~is_end], label[~is_end]
@@ -423,17 +424,18 @@ class Results(Estimate):
             if not given or not set(given) <= set(names):
                 raise InputError("restrictions", list(given), f"the parameters are {names}")
             matrix = np.eye(len(names))[[names.index(name) for name in given]]
-            values = np.array(list(given.values()), dtype=float)
+            values = check_finite("restrictions", list(given.values()))
         elif isinstance(given, str):
             matrix, values = read_restrictions(given, names)
         else:
-            matrix = np.atleast_2d(np.asarray(given, dtype=float))
-        if matrix.shape[1] != len(self.params):
+            matrix = np.atleast_2d(check_finite("restrictions", given))
+        if matrix.shape != (len(matrix), len(self.params)):
             hint = f"give {len(self.params)} numbers a row, one for each parameter"
             raise InputError("restrictions", matrix.shape, hint)
-        if not np.all(np.isfinite(matrix)) or np.linalg.matrix_rank(matrix) < len(matrix):
+        if np.linalg.matrix_rank(matrix) < len(matrix):
             raise InputError("restrictions", matrix, "give rows of which none follows from others")
-        if np.shape(values) not in [(), (len(matrix),)]:
+        values = check_finite("values", values)
+        if values.shape not in [(), (len(matrix),)]:
             raise InputError("values", np.shape(values), f"give one number, or {len(matrix)}")
         gap = matrix @ self.params.to_numpy() - values
         spread = matrix @ self.cov(kind).to_numpy() @ matrix.T
@@ -447,6 +449,8 @@ class Results(Estimate):
         Args:
             smaller: a fit to the same data with fewer parameters.
         """
+        if not isinstance(smaller, Results):
+            raise InputError("smaller", smaller, "give the Results of a fit with fewer parameters")
         bases = self.form_errors.basis, smaller.form_errors.basis
         if not all(basis.is_likelihood for basis in bases):
             hint = "both must maximise the likelihood: nfxp or mpec"
@@ -487,7 +491,7 @@ class Results(Estimate):
                 raise InputError("holds_inputs", True, f"{self.method} selects no inputs")
             for option, key in (("inputs", "reward_inputs"), ("zeta_inputs", "zeta_inputs")):
                 options[option] = self.diagnostics.extra[key]
-        generator = np.random.default_rng(rng)
+        random = generator(rng)
         names, label = np.unique(self.data.trajectory, return_inverse=True)
         if len(names) < 2:
             raise InputError("trajectory", len(names), "a bootstrap needs two trajectories or more")
@@ -495,12 +499,13 @@ class Results(Estimate):
         statistic = statistic or (lambda fit: fit.params.to_numpy())
         bad = failed = 0
         with one_thread(self.data.states):
-            values = np.full((check_whole("draws", draws, 2), *np.shape(statistic(self))), np.nan)
+            first = _numbers(statistic, self)
+            values = np.full((check_whole("draws", draws, 2), *first.shape), np.nan)
             size = max(1, min(BATCH, ROWS // len(self.data)))
             for start in range(0, draws, size):
                 samples = []
                 for _ in range(min(size, draws - start)):
-                    drawn = [rows_of[j] for j in generator.integers(len(names), size=len(names))]
+                    drawn = [rows_of[j] for j in random.integers(len(names), size=len(names))]
                     new = np.repeat(np.arange(len(names)), [len(rows) for rows in drawn])
                     samples.append(replace(self.data.take(np.concatenate(drawn)), trajectory=new))
                 for i, estimate in enumerate(self._refits(samples, options), start):
@@ -509,7 +514,8 @@ class Results(Estimate):
                         continue
                     bad += not estimate.diagnostics.converged
                     own = {"data": samples[i - start]}
-                    values[i] = statistic(Results(**vars(self) | vars(estimate) | own))
+                    fit = Results(**vars(self) | vars(estimate) | own)
+                    values[i] = _numbers(statistic, fit, first.shape)
         if bad or failed:
             message = f"{bad + failed} of {draws} refits are not ok; {failed} failed and are NaN"
             warnings.warn(message, stacklevel=2)
@@ -547,8 +553,18 @@ class Results(Estimate):
         return super()._check(np.ascontiguousarray(states))
 
 
+def _numbers(
+    statistic: Callable[[Results], Any], fit: Results, shape: tuple[int, ...] | None = None
+) -> Array:
+    """A statistic of a fit, of a shape where one is given."""
+    found = np.asarray(asked("statistic", lambda one: np.asarray(statistic(one)), fit))
+    if found.dtype.kind not in "biuf" or shape not in (None, found.shape):
+        raise InputError("statistic", found, "return numbers, of the same shape for each fit")
+    return found
+
+
 def half_width(level: float) -> float:
     """Half of an interval of a normal variable, in standard deviations."""
-    if not 0 < level < 1:
+    if not isinstance(level, float | np.floating) or not 0 < level < 1:
         raise InputError("level", level, "give a probability, such as 0.95")
     return float(norm.ppf((1 + level) / 2))
