@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -61,8 +61,8 @@ class Pairs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Transitions:
-    """The offline data set D of the paper's Section 3.
+class DataSet:
+    """The offline data set D of the paper's Section 3: all that a method sees of it.
 
     Attributes:
         states: (n, d) float features.
@@ -129,6 +129,17 @@ class Transitions:
     def __len__(self) -> int:
         return len(self.actions)
 
+    def take(self, rows: NDArray[np.generic]) -> Self:
+        """The rows of a mask or index array, as a data set of its own."""
+        columns = ("states", "actions", "next_states", "trajectory", "done", "followed")
+        carried = {name: column[rows] for name, column in self.carried.items()}
+        return replace(self, carried=carried, **{n: getattr(self, n)[rows] for n in columns})
+
+
+@dataclass(frozen=True)
+class Transitions(DataSet):
+    """A `DataSet` as a user reads, shows, splits and writes it, with the same attributes."""
+
     def __repr__(self) -> str:
         """Rows, trajectories, states, gaps and shares of actions."""
         text: str = import_module(LATER["frames"]).in_words(self)
@@ -179,12 +190,6 @@ class Transitions:
             ended,
             cast("int", number_of_actions),
         )
-
-    def take(self, rows: NDArray[np.generic]) -> Transitions:
-        """The rows of a mask or index array, as a data set of its own."""
-        columns = ("states", "actions", "next_states", "trajectory", "done", "followed")
-        carried = {name: column[rows] for name, column in self.carried.items()}
-        return replace(self, carried=carried, **{n: getattr(self, n)[rows] for n in columns})
 
     def split(
         self, fraction: float = 0.8, rng: int | np.random.Generator | None = None
@@ -414,13 +419,13 @@ class Counts:
         return np.asarray(self.seen + self.moves.sum(axis=(1, 2)) > 0)
 
 
-def group(data: Transitions | Sequence[Transitions]) -> Counts:
+def group(data: DataSet | Sequence[DataSet]) -> Counts:
     """Count the transitions of one data set or of several replications (leading axis)."""
-    sets = [data] if isinstance(data, Transitions) else list(data)
+    sets = [data] if isinstance(data, DataSet) else list(data)
     if not sets:
         raise InputError("transitions", sets, "give at least one data set")
     for i, one in enumerate(sets):
-        if not isinstance(one, Transitions):
+        if not isinstance(one, DataSet):
             raise InputError(f"transitions[{i}]", type(one).__name__, "give Transitions")
         width, actions = sets[0].states.shape[1], sets[0].number_of_actions
         if (one.states.shape[1], one.number_of_actions) != (width, actions):
