@@ -48,7 +48,6 @@ MOVED = {
     "transition_probabilities": "model.frequencies",
     "transitions": "panel.record",
     "worlds.bus": "designs.bus",
-    "worlds.continuous_bus": "designs.continuous_bus",
     "worlds.inputs_bus": "designs.inputs_bus",
 }
 DROPPED = ("wider",)  # fields of objects in older files
