@@ -25,11 +25,18 @@ import pandas as pd
 from gladius.methods import fit
 from gladius.model.reward_form import linear_in_features
 from gladius.model.state_anchor import read_anchor_action
-from gladius.panel.record import Transitions
+from gladius.panel.record import Transitions, distinct_rows, index_rows
 from gladius.register import METHODS, needs
 from gladius.results.results import Results
+from gladius.results.summary import lines_of
 from gladius.validate import InputError
 
+MOST_STATES = 200  # with more, the table has a grid: GRID_VALUES of each column
+GRID_VALUES = 20
+GRID = (
+    "{:,} states are too many to read: the table has up to 20 values of each column, the others"
+    " near their medians; `reward_frame()` in Python has all states"
+)
 METHOD_HELP = (
     "by default profiled_erm; the methods that need the form of the reward (nfxp, ccp, mpec, avi,"
     " semi_gradient, rp, samq, ml_irl) get one that is linear in the --state columns, with a"
@@ -86,12 +93,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"python -m gladius: {error}", file=sys.stderr)
         return 2
-    rewards = estimate.reward_frame()
+    states = distinct_rows(data.states)[0]
+    if len(states) > MOST_STATES:
+        print(GRID.format(len(states)), file=sys.stderr)
+        states = distinct_rows(lines_of(data, GRID_VALUES)[1])[0]
+    rewards = estimate.reward_frame(states)
     if given.out is None:
         rewards.to_csv(sys.stdout, index=False)
     else:
         write(given.out, estimate, rewards, sys.argv[1:] if arguments is None else arguments)
-    for line in remarks(data, estimate, needs(given.method), rewards):
+    for line in remarks(data, estimate, needs(given.method)):
         print(line, file=sys.stderr)
     return 0 if estimate.diagnostics.converged else 1
 
@@ -114,20 +125,21 @@ def write(folder: Path, results: Results, rewards: pd.DataFrame, arguments: Sequ
         figure.savefig(folder / f"{name}.png", dpi=150)
 
 
-def remarks(
-    data: Transitions, estimate: Results, needed: Sequence[str], rewards: pd.DataFrame
-) -> Iterator[str]:
+def remarks(data: Transitions, estimate: Results, needed: Sequence[str]) -> Iterator[str]:
     """What a user must know of the fit, a line each."""
     diagnostics, state = estimate.diagnostics, list(data.feature_names)
-    least = rewards.groupby(state)["observations"].min()
+    states, (index,) = index_rows([data.states])
+    taken = np.zeros((len(states), data.number_of_actions), dtype=bool)
+    taken[index, data.actions] = True
+    lacking = np.flatnonzero(~taken.all(axis=1))
     # Else features or a form determine r in states with few choices.
     is_by_state = "reward_inputs" not in diagnostics.extra and "form" not in needed
-    if is_by_state and (least == 0).any():
+    if is_by_state and len(lacking):
         yield (
-            f"in {np.count_nonzero(least == 0)} of {len(least)} states, the first"
-            f" {', '.join(state)} = {least.index[least == 0][0]}, some action never occurs"
-            " (observations is 0): choices there do not identify r-hat, which is extrapolated for"
-            " all their actions; pool these states with others, or use --function-class sparse"
+            f"in {len(lacking):,} of {len(states):,} states, the first {', '.join(state)} ="
+            f" {', '.join(map(str, states[lacking[0]]))}, some action never occurs: choices there"
+            " do not identify r-hat, which is extrapolated for all their actions; pool these states"
+            " with others, or use --function-class sparse"
         )
     for key, what in (("reward_inputs", "r"), ("zeta_inputs", "what comes next")):
         if key in diagnostics.extra:
@@ -139,8 +151,8 @@ def remarks(
     if "anchor" not in needed and "form" not in needed:
         yield f"{estimate.method} identifies no level of r: compare within a state"
     yield (
-        f"{diagnostics.status}: {estimate.method}, {len(data)} transitions,"
-        f" {diagnostics.iterations} iterations, {diagnostics.nll:.4f} nats per choice,"
+        f"{diagnostics.status}: {estimate.method}, {len(data):,} transitions,"
+        f" {diagnostics.iterations:,} iterations, {diagnostics.nll:.4f} nats per choice,"
         f" {diagnostics.cpu_seconds:.3f} s"
     )
 

@@ -24,7 +24,7 @@ from gladius.erm.observations.features import Inputs
 from gladius.methods import fit
 from gladius.model.estimate import StateFunction
 from gladius.panel.anchor import AnchorReward
-from gladius.panel.record import Transitions
+from gladius.panel.record import Transitions, action_labels
 from gladius.validate import Array, InputError, Integers
 
 SHORT = 40  # periods of a path, below which an answer says what its power is
@@ -79,6 +79,8 @@ def check_markov(
     Raises:
         InputError: fewer than two observations in a row anywhere.
     """
+    if not isinstance(data, Transitions):
+        raise InputError("data", type(data).__name__, "give Transitions, as from_frame makes them")
     histories, names = _histories(data)
     follows = np.flatnonzero(~np.isnan(histories[:, 0]))
     continues = data.followed & ~data.done
@@ -172,7 +174,7 @@ def _histories(data: Transitions) -> tuple[Array, list[str]]:
     for k, name in enumerate(data.feature_names):
         columns.append(np.append(np.nan, data.states[:-1, k]))
         names.append(f"{name} before")
-    labels = data.action_names or tuple(f"action {a}" for a in range(data.number_of_actions))
+    labels = action_labels(data)
     for action in range(1, data.number_of_actions):
         took = (data.actions == action).astype(float)
         columns.append(np.append(np.nan, took[:-1]))

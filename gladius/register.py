@@ -79,7 +79,7 @@ def takes(name: str, option: str) -> bool:
 
 
 def _module(name: str) -> ModuleType:
-    if name not in METHODS:
+    if not isinstance(name, str) or name not in METHODS:
         close = get_close_matches(str(name), METHODS, n=1)
         guess = f"did you mean {close[0]!r}? " if close else ""
         raise InputError("method", name, f"{guess}choose one of {sorted(METHODS)}")

@@ -111,13 +111,17 @@ def check_widths(name: str, value: object) -> tuple[int, ...]:
     return widths
 
 
-def asked(name: str, function: Callable[[Array], Any], states: Array) -> Any:
-    """What a user's function of (n, d) features returns, or an error that says what it raised."""
+def asked(name: str, function: Callable[..., Any], *given: object) -> Any:
+    """What a user's function returns, or an error that says what it raised."""
     try:
-        return function(states)
+        return function(*given)
+    except InputError:
+        raise
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
-        hint = f"called with features of shape {states.shape} it raised {why}"
+        kinds = [
+            f"shape {x.shape}" if isinstance(x, np.ndarray) else type(x).__name__ for x in given
+        ]
+        hint = f"called with {', '.join(kinds)} it raised {type(error).__name__}: {error}"
         raise InputError(name, function, hint) from error
 
 
@@ -207,6 +211,11 @@ def generators(
         hint = f"give a seed, a generator, or {sets} generators, one a data set"
         raise InputError("rng", rng, hint)
     return list(rng)
+
+
+def generator(rng: int | np.random.Generator) -> np.random.Generator:
+    """A generator as it is, or that of a seed."""
+    return rng if isinstance(rng, np.random.Generator) else seeded(rng)
 
 
 def seeded(rng: object) -> np.random.Generator:

@@ -200,7 +200,7 @@ def search(claim: Claim, survey: Survey, examples: int) -> str:
 
 # --- many claims
 def key(definitions: Definitions, claim: Claim) -> str:
-    """Digest of what decides a claim: its functions with all that they reach, its certificate."""
+    """Digest of what decides a claim: its functions with all they reach, its certificate, Coq's."""
     function = f"{claim.printed.__module__}:{claim.printed.__name__}"
     digests = definitions.reached(f"{__name__}:decide", f"{Claim.__module__}:Claim", function)
     files = (
@@ -209,6 +209,7 @@ def key(definitions: Definitions, claim: Claim) -> str:
         ("derivations", "derivation"),
     )
     texts = [forms(name, head).get(claim.id, "") for name, head in files]
+    texts += [in_coq()[claim.id]] if claim.id in in_coq() else []
     return sha256(json.dumps([claim.id, sorted(set(digests.values())), texts]))
 
 

@@ -1,5 +1,5 @@
 """What was observed, and nothing else: states, actions, next states, and the anchor's reward.
 
-This room imports `gladius.validate` alone, and holds no truth. Start with `record.Transitions`;
+This room imports `gladius.validate` alone, and holds no truth. Start with `record.DataSet`;
 `frame` reads and writes data frames.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from scipy.stats import hypergeom, ks_2samp, norm
 from gladius.panel.record import (
     Categories,
     Transitions,
+    action_labels,
     check_actions,
     check_ended,
     check_labels,
@@ -44,6 +45,10 @@ def read_columns(
     carry: Sequence[str] = (),
 ) -> tuple[Any, ...]:
     """The fields of `Transitions`, in order; see `Transitions.from_frame`."""
+    lists = {"state": state, "next_state": next_state or (), "categorical": categorical}
+    for field, names in (lists | {"carry": carry}).items():
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise InputError(field, names, "give a list of column names")
     others = [action, id, *filter(None, (time, done)), *carry]
     frame = as_table(frame, [*state, *(next_state or ()), *others])
     check_columns(frame, state, next_state, others)
@@ -115,7 +120,11 @@ def clock_of(time: str, values: pd.Series) -> Array:
     if isinstance(values.dtype, pd.PeriodDtype):
         values = values.dt.to_timestamp()
     if values.dtype.kind == "O" and len(values) and isinstance(values.iloc[0], date):
-        values = pd.to_datetime(values)
+        try:
+            values = pd.to_datetime(values)
+        except (TypeError, ValueError) as error:
+            hint = f"give dates alone, or number the periods: {error}"
+            raise InputError(time, values.iloc[0], hint) from None
     if isinstance(values.dtype, pd.DatetimeTZDtype):
         values = values.dt.tz_localize(None)  # the clock of the place, whatever the season
     if values.dtype.kind == "M" and values.isna().any():
@@ -134,8 +143,8 @@ def check_columns(
 ) -> None:
     """Raise unless the frame has rows and each of these columns once."""
     for field, names in (("state", state), ("next_state", next_state)):
-        if isinstance(names, str) or (names is not None and len(names) == 0):
-            raise InputError(field, names, "give a list of column names")
+        if names is not None and len(names) == 0:
+            raise InputError(field, names, "name one column or more")
     for name in (*state, *(next_state or ()), *others):
         if not isinstance(name, str):
             raise InputError("column", name, "give the columns names that are text")
@@ -296,9 +305,9 @@ def find_categories(
         columns: names of the same variable, the first of which it is called by.
         declared: those that are categorical whatever their dtype.
     """
-    unknown = set(declared) - {names[0] for names in columns}
+    unknown = [name for name in declared if name not in [names[0] for names in columns]]
     if unknown:
-        raise InputError("categorical", sorted(unknown), "name columns of state, or the action")
+        raise InputError("categorical", unknown, "name columns of state, or the action")
     found = {}
     for names in columns:
         is_its = [isinstance(frame[name].dtype, pd.CategoricalDtype) for name in names]
@@ -347,6 +356,8 @@ def features(frame: pd.DataFrame, state: Sequence[str], categories: Categories) 
 def in_bins(data: Transitions, bins: Mapping[str, int | Sequence[float]]) -> dict[str, Array]:
     """`states` and `next_states` in bins; see `Transitions.discretise`."""
     blocks = {name: getattr(data, name).copy() for name in ("states", "next_states")}
+    if not isinstance(bins, Mapping):
+        raise InputError("bins", bins, "give a number of bins, or their edges, by feature")
     for name, given in bins.items():
         if name not in data.feature_names:
             raise InputError("bins", name, f"the features are {data.feature_names}")
@@ -405,7 +416,7 @@ def _labelled(data: Transitions, states: Array) -> dict[Hashable, ArrayLike]:
 def in_words(data: Transitions) -> str:
     """A line on rows, trajectories, states, gaps and shares of actions."""
     number, states = len(np.unique(data.trajectory)), len(np.unique(data.states, axis=0))
-    names = data.action_names or tuple(f"action {a}" for a in range(data.number_of_actions))
+    names = action_labels(data)
     shares = np.bincount(data.actions, minlength=len(names)) / len(data)
     taken = ", ".join(f"{name} {share:.0%}" for name, share in zip(names, shares, strict=True))
     lost, ended = np.count_nonzero(~data.followed), np.count_nonzero(data.done)

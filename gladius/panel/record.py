@@ -5,17 +5,17 @@ Nothing here holds a reward, a Q or transition probabilities.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 
-from gladius.validate import Array, InputError, check_finite, check_whole, shaped
+from gladius.validate import Array, InputError, check_finite, check_whole, generator, shaped
 from gladius.validate import Integers as Integers
 
 LATER = {"frames": "gladius.panel.frame"}  # who reads or writes a data frame loads it, and no fit
@@ -61,8 +61,8 @@ class Pairs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Transitions:
-    """The offline data set D of the paper's Section 3.
+class DataSet:
+    """The offline data set D of the paper's Section 3: all that a method sees of it.
 
     Attributes:
         states: (n, d) float features.
@@ -102,6 +102,9 @@ class Transitions:
             raise InputError("next_states", next_states.shape, hint)
         actions = check_actions(self.actions, n, self.number_of_actions)
         size = max(2, int(actions.max()) + 1)
+        for field_name in ("feature_names", "action_names"):
+            if not isinstance(given := getattr(self, field_name), list | tuple):
+                raise InputError(field_name, given, "give a list of names")
         names = tuple(self.feature_names) or tuple(f"s{i}" for i in range(width))
         if len(names) != width or len(set(names)) != width:
             raise InputError("feature_names", names, f"give {width} distinct names")
@@ -125,6 +128,17 @@ class Transitions:
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    def take(self, rows: NDArray[np.generic]) -> Self:
+        """The rows of a mask or index array, as a data set of its own."""
+        columns = ("states", "actions", "next_states", "trajectory", "done", "followed")
+        carried = {name: column[rows] for name, column in self.carried.items()}
+        return replace(self, carried=carried, **{n: getattr(self, n)[rows] for n in columns})
+
+
+@dataclass(frozen=True)
+class Transitions(DataSet):
+    """A `DataSet` as a user reads, shows, splits and writes it, with the same attributes."""
 
     def __repr__(self) -> str:
         """Rows, trajectories, states, gaps and shares of actions."""
@@ -158,11 +172,13 @@ class Transitions:
 
         `done` says of each path whether it ended in its last state; by default none did.
         """
-        lengths = [len(path) for path in actions]
-        is_short = min(lengths, default=0) < 1
-        if is_short or [len(path) for path in states] != [n + 1 for n in lengths]:
+        try:
+            lengths, given = ([len(path) for path in paths] for paths in (actions, states))
+        except TypeError:
+            raise InputError("states", type(states).__name__, "give a list of paths") from None
+        if min(lengths, default=0) < 1 or given != [n + 1 for n in lengths]:
             hint = "give an action or more in each path, and a state more than actions"
-            raise InputError("states", [len(path) for path in states][:5], hint)
+            raise InputError("states", given[:5], hint)
         ended = np.zeros(sum(lengths), dtype=bool)
         last = check_ended(np.zeros(len(lengths)) if done is None else done, len(lengths))
         ended[np.cumsum(lengths) - 1] = last
@@ -175,12 +191,6 @@ class Transitions:
             cast("int", number_of_actions),
         )
 
-    def take(self, rows: NDArray[np.generic]) -> Transitions:
-        """The rows of a mask or index array, as a data set of its own."""
-        columns = ("states", "actions", "next_states", "trajectory", "done", "followed")
-        carried = {name: column[rows] for name, column in self.carried.items()}
-        return replace(self, carried=carried, **{n: getattr(self, n)[rows] for n in columns})
-
     def split(
         self, fraction: float = 0.8, rng: int | np.random.Generator | None = None
     ) -> tuple[Transitions, Transitions]:
@@ -191,7 +201,7 @@ class Transitions:
             rng: a seed or generator that shuffles the trajectories; without it the first ones are
                 for training, which is as good where they are independent and equally distributed.
         """
-        if not 0.0 < fraction < 1.0:
+        if not isinstance(fraction, float | np.floating) or not 0.0 < fraction < 1.0:
             raise InputError("fraction", fraction, "give a share strictly between 0 and 1")
         label, names = pd.factorize(self.trajectory)  # in order of appearance
         number = len(names)
@@ -201,7 +211,7 @@ class Transitions:
             raise InputError("trajectory", f"{number} trajectories", hint)
         order = np.arange(number)
         if rng is not None:
-            order = np.random.default_rng(rng).permutation(number)
+            order = generator(rng).permutation(number)
         is_training = np.isin(label, order[:training])
         return self.take(is_training), self.take(~is_training)
 
@@ -270,6 +280,11 @@ class Transitions:
         return frame
 
 
+def action_labels(data: Transitions) -> tuple[str, ...]:
+    """The names of the actions, `action 0` and so on where they have none."""
+    return data.action_names or tuple(f"action {a}" for a in range(data.number_of_actions))
+
+
 def check_features(name: str, value: ArrayLike) -> Array:
     array = np.array(check_finite(name, value))  # a copy, which the caller cannot change
     if array.ndim == 1:
@@ -301,8 +316,8 @@ def check_labels(value: ArrayLike, rows: int, name: str = "trajectory") -> NDArr
         hint = "every row needs a trajectory label"
         raise InputError(f"{name}[{missing[0]}]", array[missing[0]], hint)
     kinds = {type(label).__name__ for label in array} if array.dtype.kind == "O" else set()
-    if len(kinds) > 1:
-        raise InputError(name, sorted(kinds), "give all labels the same type")
+    if len(kinds) > 1 or (kinds and not isinstance(array[0], Hashable)):
+        raise InputError(name, sorted(kinds), "give all labels the same type, text or numbers")
     return array
 
 
@@ -404,13 +419,13 @@ class Counts:
         return np.asarray(self.seen + self.moves.sum(axis=(1, 2)) > 0)
 
 
-def group(data: Transitions | Sequence[Transitions]) -> Counts:
+def group(data: DataSet | Sequence[DataSet]) -> Counts:
     """Count the transitions of one data set or of several replications (leading axis)."""
-    sets = [data] if isinstance(data, Transitions) else list(data)
+    sets = [data] if isinstance(data, DataSet) else list(data)
     if not sets:
         raise InputError("transitions", sets, "give at least one data set")
     for i, one in enumerate(sets):
-        if not isinstance(one, Transitions):
+        if not isinstance(one, DataSet):
             raise InputError(f"transitions[{i}]", type(one).__name__, "give Transitions")
         width, actions = sets[0].states.shape[1], sets[0].number_of_actions
         if (one.states.shape[1], one.number_of_actions) != (width, actions):

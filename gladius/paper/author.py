@@ -26,7 +26,7 @@ extra `compiled` the loops take some hundred times longer.
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -45,7 +45,6 @@ from gladius.paper.author_network import (
     epoch_steps,
     forward,
     q_gradient,
-    steps,
     test_error,
 )
 from gladius.validate import Array, InputError, check_discount, check_options, check_whole
@@ -142,26 +141,12 @@ def passes(
     tests = _test_sets(oracle, [data], batch_trajectories)
     make = partial(_problems, counts, [data], anchor, discount, absolute, tests, dtype)
     (problem,), whole = make(batch_trajectories), make(len(data))
-    parameters = np.array(start, dtype)
-    if min(np.min(problem.states), np.min(problem.test_states)) > 0:
-        net, parameters = net.without_dead_units(parameters)
-    gradient = np.zeros_like(parameters)
-    blocks = parameters, net.blocks(parameters), gradient, net.blocks(gradient)
-    at, at_test = net.signals(problem.states), net.signals(problem.test_states)
-    width = len(parameters) - blocks[1].zeta_weight.size - blocks[1].zeta_bias.size
-    mean, square = np.zeros((2, 2, width), dtype)
-    done, found = np.zeros(2, dtype=np.int64), []
-    for _ in range(repetitions):
-        start_time, trace, best, epoch = time.process_time(), np.empty(epochs), parameters, 0
-        for i in range(epochs):
-            trace[i] = test_error(blocks[1], problem, at_test)
-            if i == 0 or trace[i] < trace[epoch]:
-                best, epoch = parameters.copy(), i
-            last = parameters.copy() if i == epochs - 1 else parameters
-            rate = LEARNING_RATE / (1.0 + DECAY * i)
-            epoch_steps(*blocks, problem, at, mean, square, done, rate)
-        ends = _select([(net, last)], [epochs - 1], whole), _select([(net, best)], [epoch], whole)
+    start_time, found = time.process_time(), []
+    trainings = _trainings(net, np.array(start, dtype), problem, epochs, repetitions)
+    for net, trace, epoch, best, before, _ in trainings:
+        ends = _select([(net, before)], [epochs - 1], whole), _select([(net, best)], [epoch], whole)
         found.append(Pass(trace, *ends, time.process_time() - start_time))
+        start_time = time.process_time()
     return found
 
 
@@ -212,16 +197,11 @@ def run(
     make = partial(_problems, counts, data, anchor, discount, absolute, tests, dtype)
     last, best, epoch = [], [], []
     for problem, rng in zip(make(batch_trajectories), rngs, strict=True):
-        net, parameters = layout, layout.initial(level, rng).astype(dtype)
-        if min(np.min(problem.states), np.min(problem.test_states, initial=np.inf)) > 0:
-            net, parameters = layout.without_dead_units(parameters)
-        gradient = np.zeros_like(parameters)
-        blocks = parameters, net.blocks(parameters), gradient, net.blocks(gradient)
-        room = net.signals(problem.states), net.signals(problem.test_states)
-        found, best_epoch = steps(*blocks, problem, *room, epochs)
-        last.append((net, parameters))
+        start = layout.initial(level, rng).astype(dtype)
+        ((net, _, least, found, _, end),) = _trainings(layout, start, problem, epochs)
+        last.append((net, end))
         best.append((net, found))
-        epoch.append(best_epoch)
+        epoch.append(least)
     whole = make(max(len(one) for one in data))
     return AuthorResult(
         counts,
@@ -229,6 +209,36 @@ def run(
         None if oracle is None else _select(best, epoch, whole),
         time.process_time() - start_time,
     )
+
+
+def _trainings(
+    net: Layout, start: Array, problem: TrainingProblem, epochs: int, repetitions: int = 1
+) -> Iterator[tuple[Layout, Array, int, Array, Array, Array]]:
+    """Trainings from `start`, each from where the one before ended, as `passes` has them.
+
+    Each is the layout, the (epochs,) test MAPE before each epoch (zeros without a test set), the
+    epoch of the smallest, and the parameters there, before the last epoch and at the end.
+    """
+    parameters = start
+    if min(np.min(problem.states), np.min(problem.test_states, initial=np.inf)) > 0:
+        net, parameters = net.without_dead_units(parameters)
+    gradient = np.zeros_like(parameters)
+    blocks = parameters, net.blocks(parameters), gradient, net.blocks(gradient)
+    at, at_test = net.signals(problem.states), net.signals(problem.test_states)
+    width = len(parameters) - blocks[1].zeta_weight.size - blocks[1].zeta_bias.size
+    mean, square = np.zeros((2, 2, width), parameters.dtype)
+    done = np.zeros(2, dtype=np.int64)
+    for _ in range(repetitions):
+        trace, best, epoch = np.zeros(epochs), parameters, 0
+        for i in range(epochs):
+            if len(problem.test_states):  # the code looks before each epoch, so never at the end
+                trace[i] = test_error(blocks[1], problem, at_test)
+            if i == 0 or trace[i] < trace[epoch]:
+                best, epoch = parameters.copy(), i
+            before = parameters.copy() if i == epochs - 1 else parameters
+            rate = LEARNING_RATE / (1.0 + DECAY * i)
+            epoch_steps(*blocks, problem, at, mean, square, done, rate)
+        yield net, trace, epoch, best, before, parameters.copy()
 
 
 def _select(

@@ -278,47 +278,6 @@ def test_error(net: AuthorNetwork, problem: TrainingProblem, at: Signals) -> flo
 
 
 @compiled
-def steps(
-    parameters: Array,
-    net: AuthorNetwork,
-    gradient: Array,
-    out: AuthorNetwork,
-    problem: TrainingProblem,
-    at: Signals,
-    at_test: Signals,
-    epochs: int,
-) -> tuple[Array, int]:
-    """The parameters of least test error and their epoch; `parameters` is trained in place.
-
-    `net` and `out` are the blocks of `parameters` and `gradient`, `at` and `at_test` room.
-    """
-    head = net.zeta_weight.size + net.zeta_bias.size
-    width = len(parameters) - head
-    mean, square = np.zeros((2, width), parameters.dtype), np.zeros((2, width), parameters.dtype)
-    best, best_error, best_epoch = parameters.copy(), np.inf, 0
-    number, clip = len(problem.visits), parameters.dtype.type(CLIP)
-    for epoch in range(epochs):
-        if len(problem.test_states):  # the code looks before each epoch, so never at the end
-            error = test_error(net, problem, at_test)
-            if error < best_error:
-                best_error, best_epoch = error, epoch
-                best[:] = parameters
-        rate = LEARNING_RATE / (1.0 + DECAY * epoch)
-        for i in range(number):
-            k = i % 2
-            if k == 0:
-                zeta_gradient(net, out, problem, at, i)
-            else:
-                q_gradient(net, out, problem, at, i)
-                for j in range(head, len(gradient)):
-                    gradient[j] = min(max(gradient[j], -clip), clip)
-            own = slice(k * head, k * head + width)
-            step = epoch * ((number + 1 - k) // 2) + i // 2 + 1
-            adamw(parameters[own], gradient[own], mean[k], square[k], step, rate)
-    return best, best_epoch
-
-
-@compiled
 def epoch_steps(
     parameters: Array,
     net: AuthorNetwork,
@@ -331,10 +290,13 @@ def epoch_steps(
     done: Integers,
     rate: float,
 ) -> None:
-    """The steps of one epoch, as in `steps`, with the optimisers' states in place.
+    """The steps of one epoch, with the parameters and the optimisers' states in place.
 
     Args:
-        parameters, net, gradient, out, problem, at: see `steps`.
+        parameters, gradient: vectors.
+        net, out: their blocks.
+        problem: the batches, in their order.
+        at: room.
         mean, square, done: (2, P), (2, P), (2,) moments and numbers of steps, of zeta's and Q's.
         rate: the epoch's learning rate.
     """

@@ -10,8 +10,10 @@ right new policy and the right change of V. It does not after a change that scal
 of P (Kalouptsidi, Scott and Souza-Rodrigues 2021).
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -19,9 +21,12 @@ from scipy.special import logsumexp, softmax
 
 from gladius.model.estimate import Estimate, StateFunction
 from gladius.model.mdp import Solution, soft_bellman
+from gladius.model.parametric import Grid, make_grid, positions
 from gladius.model.risk import value
 from gladius.panel.anchor import nearest
-from gladius.panel.record import Counts, Integers
+from gladius.panel.record import Counts, Integers, action_labels
+from gladius.register import needs
+from gladius.results.inference import Errors, FormErrors
 from gladius.solvers.threads import one_thread
 from gladius.validate import (
     Array,
@@ -30,6 +35,7 @@ from gladius.validate import (
     check_discount,
     check_finite,
     check_rows,
+    generator,
     shaped,
 )
 
@@ -59,7 +65,8 @@ class Change:
         """The table after the change."""
         if self.reward is None:
             return table
-        new = np.asarray(self.reward(states, table), dtype=np.float64)
+        given = asked("change.reward", self.reward, states, table)
+        new = np.asarray(asked("change.reward", partial(np.asarray, dtype=np.float64), given))
         if new.shape != table.shape:
             raise InputError("change.reward", new.shape, f"return shape {table.shape}")
         return new
@@ -71,7 +78,9 @@ class Change:
         """The transition probabilities after the change."""
         if self.transition is None:
             return transition
-        new = check_finite("change.transition", self.transition(transition))
+        new = check_finite(
+            "change.transition", asked("change.transition", self.transition, transition)
+        )
         if new.shape != transition.shape:
             raise InputError("change.transition", new.shape, f"return shape {transition.shape}")
         check_rows("change.transition", new)
@@ -198,6 +207,7 @@ def plan(
     check_rows("transition", old)
     flat = tables.reshape(-1, *tables.shape[-2:])
     new = np.stack([change.new_reward(states, table) for table in flat]).reshape(tables.shape)
+    check_finite("change.reward", new)
     return soft_bellman(new, change.new_transition(old), check_discount(discount))
 
 
@@ -206,12 +216,65 @@ def effect(
     reward: Array,
     transition: Array,
     discount: float,
-    new_reward: Callable[[Array, Array], Array] | None,
-    new_transition: Callable[[Array], Array] | None,
+    change: Change,
 ) -> tuple[Array, Array]:
     """(R, S, A) choice probabilities before and after, for (R, S, A) rewards and (R, A, S, S) P."""
-    change = Change("change", new_reward, new_transition)
     new = np.stack([change.new_transition(one.copy()) for one in transition])
     before = plan(states, reward, transition, discount, Change("none")).q
-    after = plan(states, reward, new, discount, Change("change", new_reward)).q
+    after = plan(states, reward, new, discount, replace(change, transition=None)).q
     return np.asarray(softmax(before, axis=2)), np.asarray(softmax(after, axis=2))
+
+
+def changed(
+    results: Any,
+    errors: Errors | None,
+    at: Array,
+    reward: Mapping[str, float] | Callable[[Array, Array], Array] | None,
+    transition: Callable[[Array], Array] | None,
+    draws: int,
+    rng: int | np.random.Generator,
+) -> dict[str, Array]:
+    """`before`, `after` and perhaps `se` of `Results.counterfactual`, (n A,) at (n, d) states.
+
+    Args:
+        results: a `gladius.Results`, whose module imports this one.
+        errors: its standard errors.
+        at, reward, transition, draws, rng: see there.
+    """
+    is_open = not {"anchor", "form"} & set(needs(results.name))
+    if isinstance(reward, Mapping):
+        names = action_labels(results.data)
+        unknown = [name for name in reward if name not in names]
+        if unknown:
+            raise InputError("reward", unknown, f"name some of {', '.join(names)}")
+        added = check_finite("reward", [reward.get(name, 0.0) for name in names])
+        reward, is_open = partial(plus, added), is_open and transition is not None
+    elif reward is not None and not callable(reward):
+        raise InputError("reward", reward, "give numbers by action, or a function")
+    if is_open:
+        hint = "it leaves the level of r open: give numbers by action and no `transition`"
+        raise InputError("method", results.name, hint)
+    grid: Grid
+    if isinstance(errors, FormErrors):
+        grid = errors.basis.model
+    else:
+        grid = make_grid([results.data], results.discount, results.options.get("transition"))
+    row, change = positions(grid.states, at), Change("change", reward, transition)
+    own = results.reward_function(grid.states)[None], grid.transition[:1]
+    before, after = effect(grid.states, *own, results.discount, change)
+    columns, moves = {"before": before[0, row].ravel(), "after": after[0, row].ravel()}, []
+    if isinstance(errors, FormErrors) and not results.diagnostics.status.startswith("failed"):
+        design, offset = errors.basis.model.design, errors.basis.model.offset
+        drawn = errors.draws(results.params.to_numpy(), draws, generator(rng))
+        for theta, transitions in drawn:
+            tables = offset + np.einsum("sak,rk->rsa", design, theta)
+            pair = effect(grid.states, tables, transitions, results.discount, change)
+            moves.append((pair[1] - pair[0])[:, row])
+    if moves:
+        columns["se"] = np.std(np.concatenate(moves), axis=0, ddof=1).ravel()
+    return columns
+
+
+def plus(added: Array, states: Array, table: Array) -> Array:
+    """(n, A) rewards with a number added to those of each action."""
+    return np.asarray(table + added)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from gladius.panel.record import index_rows
+from gladius.panel.record import action_labels, index_rows
 from gladius.results.results import Results
-from gladius.results.summary import action_labels, line_of
+from gladius.results.summary import line_of
 from gladius.validate import InputError
 
 MOST_POINTS = 60  # states of the observed shares; more are pooled by quantiles of the feature
@@ -18,8 +18,10 @@ MOST_POINTS = 60  # states of the observed shares; more are pooled by quantiles 
 
 def _axes(axes: Axes | None) -> Axes:
     """The axes; without any, those of a new figure, which a notebook shows."""
-    if axes is not None:
+    if isinstance(axes, Axes):
         return axes
+    if axes is not None:
+        raise InputError("axes", axes, "give matplotlib axes; a column's name is `feature`")
     import matplotlib.pyplot as plt
 
     return plt.figure(layout="constrained").subplots()
@@ -58,11 +60,13 @@ def plot_choices(results: Results, axes: Axes | None = None, feature: str | None
     Args and errors are those of `plot_reward`.
     """
     axes, data, names = _axes(axes), results.data, action_labels(results.data)
-    feature = feature or data.feature_names[0]
-    if feature not in data.feature_names:
-        raise InputError("feature", feature, f"choose one of {list(data.feature_names)}")
-    x = data.states[:, data.feature_names.index(feature)]
-    if len(np.unique(x)) > MOST_POINTS:
+    column = feature or data.columns[0]
+    values, at = line_of(data, column)
+    own = list(data.features_of_columns[column])
+    x, is_label = data.states[:, own[0]], column in data.categories
+    if is_label:  # the number of its label
+        x = np.argmax((data.states[:, None, own] == at[:, own]).all(axis=2), axis=1).astype(float)
+    elif len(np.unique(x)) > MOST_POINTS:
         edges = np.unique(np.quantile(x, np.linspace(0, 1, MOST_POINTS + 1)))
         x = edges[np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2)]
     points, (index,) = index_rows([x[:, None]])
@@ -72,10 +76,11 @@ def plot_choices(results: Results, axes: Axes | None = None, feature: str | None
     for action in range(data.number_of_actions):
         share = np.bincount(index, data.actions == action) / number
         mean = np.bincount(index, policy[:, action]) / number
-        (line,) = axes.plot(points[:, 0], mean, label=names[action])
+        at_points = [values[int(k)] for k in points[:, 0]] if is_label else points[:, 0]
+        (line,) = axes.plot(at_points, mean, label=names[action])
         size = 4 + 60 * number / number.max()
-        axes.scatter(points[:, 0], share, s=size, color=line.get_color(), alpha=0.6)
-    axes.set_xlabel(feature)
+        axes.scatter(at_points, share, s=size, color=line.get_color(), alpha=0.6)
+    axes.set_xlabel(column)
     axes.set_ylabel("probability (points: observed shares)")
     axes.legend()
     return axes

@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -22,25 +21,27 @@ from scipy.stats import chi2, norm
 from gladius.model.estimate import Estimate, Refit
 from gladius.model.formula import read_restrictions
 from gladius.model.mdp import Categorical
-from gladius.model.parametric import Grid, make_grid, positions
+from gladius.model.parametric import make_grid, positions
 from gladius.model.reward_form import LinearReward
 from gladius.model.state_anchor import Exchange
 from gladius.panel.anchor import Anchor
 from gladius.panel.frame import features
 from gladius.panel.record import Transitions, distinct_rows, grid_positions
-from gladius.register import METHODS, needs
+from gladius.register import METHODS
 from gladius.results.inference import KINDS, Errors, FormErrors, errors_of, shift_by_frequencies
 from gladius.results.saved import save
-from gladius.results.summary import action_labels, text_of
+from gladius.results.summary import text_of
 from gladius.solvers.threads import one_thread
 from gladius.validate import (
     ROW_SUM_TOLERANCE,
     Array,
     InputError,
     Integers,
+    asked,
     check_choice,
     check_finite,
     check_whole,
+    generator,
 )
 
 COLUMNS = (
@@ -169,10 +170,8 @@ class Results(Estimate):
         if not self.has_frequencies:
             hint = "it is for a form, with frequencies of transitions: without `transition`"
             raise InputError("method", self.name, hint)
-        generator, number = np.random.default_rng(rng), check_whole("draws", draws, 2)
-        shift = shift_by_frequencies(
-            self.form_errors.basis, self.params.to_numpy(), number, generator
-        )
+        number, basis = check_whole("draws", draws, 2), self.form_errors.basis
+        shift = shift_by_frequencies(basis, self.params.to_numpy(), number, generator(rng))
         return pd.Series(shift / np.sqrt(np.diag(self.cov())), index=self.params.index)
 
     cov_params = cov
@@ -279,44 +278,12 @@ class Results(Estimate):
             InputError: the method leaves the level of r open, on which the answer depends unless
                 numbers are added to rewards; or the states do not repeat.
         """
-        from gladius.results.counterfactual import effect
+        from gladius.results.counterfactual import changed
 
-        if isinstance(reward, Mapping):
-            names = action_labels(self.data)
-            unknown = sorted(set(reward) - set(names))
-            if unknown:
-                raise InputError("reward", unknown, f"name some of {', '.join(names)}")
-            added = check_finite("reward", [reward.get(name, 0.0) for name in names])
-            reward = partial(plus, added)
-        elif reward is not None and not callable(reward):
-            raise InputError("reward", reward, "give numbers by action, or a function")
-        elif not {"anchor", "form"} & set(needs(self.name)):
-            hint = "it leaves the level of r open, on which this depends: give numbers by action"
-            raise InputError("method", self.name, hint)
-        if transition is not None and not {"anchor", "form"} & set(needs(self.name)):
-            hint = "it leaves the level of r open, on which this depends"
-            raise InputError("method", self.name, hint)
-        errors, number = self._errors, check_whole("draws", draws, 2)
-        grid: Grid
-        if isinstance(errors, FormErrors):
-            grid = errors.basis.model
-        else:
-            grid = make_grid([self.data], self.discount, self.options.get("transition"))
+        number = check_whole("draws", draws, 2)
         at = distinct_rows(self.data.states)[0] if states is None else self._check(states)
-        row = positions(grid.states, at)
-        own = self.reward_function(grid.states)[None], grid.transition[:1]
-        before, after = effect(grid.states, *own, self.discount, reward, transition)
-        frame = self._lines(at).assign(before=before[0, row].ravel(), after=after[0, row].ravel())
-        if isinstance(errors, FormErrors) and not self.diagnostics.status.startswith("failed"):
-            design, offset, moves = errors.basis.model.design, errors.basis.model.offset, []
-            generator = np.random.default_rng(rng)
-            for theta, transitions in errors.draws(self.params.to_numpy(), number, generator):
-                tables = offset + np.einsum("sak,rk->rsa", design, theta)
-                pair = effect(grid.states, tables, transitions, self.discount, reward, transition)
-                moves.append((pair[1] - pair[0])[:, row])
-            if moves:
-                frame["se"] = np.std(np.concatenate(moves), axis=0, ddof=1).ravel()
-        return frame
+        columns = changed(self, self._errors, at, reward, transition, number, rng)
+        return self._lines(at).assign(**columns)
 
     def reward_errors(self, states: Array, kind: str = "model") -> Array:
         """(n, A) standard errors of r-hat at (n, d) features; 0 for the anchor.
@@ -333,7 +300,7 @@ class Results(Estimate):
         Warns:
             UserWarning: no intervals, for too many states or parameters that are not identified.
         """
-        width = half_width(level)
+        width, states = half_width(level), self._check(states)
         try:
             centre, errors = self._intervals(states, kind)
         except InputError as error:
@@ -414,7 +381,7 @@ class Results(Estimate):
         """
         number = check_whole("trajectories", trajectories, 1)
         length = check_whole("periods", periods, 1)
-        generator = np.random.default_rng(rng)
+        draws = generator(rng)
         grid = make_grid([self.data], self.discount, self.options.get("transition"))
         _, first = np.unique(self.data.trajectory, return_index=True)
         start, size = positions(grid.states, self.data.states[first]), len(grid.states)
@@ -422,11 +389,11 @@ class Results(Estimate):
         ends[ends < ROW_SUM_TOLERANCE] = 0.0  # rounding ends no path
         choose = Categorical(self.policy(grid.states))
         move = Categorical(np.concatenate([grid.transition[0], ends], axis=2).reshape(-1, size + 1))
-        state, label = generator.choice(start, size=number), np.arange(number)
+        state, label = draws.choice(start, size=number), np.arange(number)
         blocks = []
         for _ in range(length):
-            action = choose(state, generator.random(len(state)))
-            after = move(action * size + state, generator.random(len(state)))
+            action = choose(state, draws.random(len(state)))
+            after = move(action * size + state, draws.random(len(state)))
             is_end = after == size
             blocks.append((state, action, np.where(is_end, state, after), label, is_end))
             state, label = after[~is_end], label[~is_end]
@@ -457,17 +424,18 @@ class Results(Estimate):
             if not given or not set(given) <= set(names):
                 raise InputError("restrictions", list(given), f"the parameters are {names}")
             matrix = np.eye(len(names))[[names.index(name) for name in given]]
-            values = np.array(list(given.values()), dtype=float)
+            values = check_finite("restrictions", list(given.values()))
         elif isinstance(given, str):
             matrix, values = read_restrictions(given, names)
         else:
-            matrix = np.atleast_2d(np.asarray(given, dtype=float))
-        if matrix.shape[1] != len(self.params):
+            matrix = np.atleast_2d(check_finite("restrictions", given))
+        if matrix.shape != (len(matrix), len(self.params)):
             hint = f"give {len(self.params)} numbers a row, one for each parameter"
             raise InputError("restrictions", matrix.shape, hint)
-        if not np.all(np.isfinite(matrix)) or np.linalg.matrix_rank(matrix) < len(matrix):
+        if np.linalg.matrix_rank(matrix) < len(matrix):
             raise InputError("restrictions", matrix, "give rows of which none follows from others")
-        if np.shape(values) not in [(), (len(matrix),)]:
+        values = check_finite("values", values)
+        if values.shape not in [(), (len(matrix),)]:
             raise InputError("values", np.shape(values), f"give one number, or {len(matrix)}")
         gap = matrix @ self.params.to_numpy() - values
         spread = matrix @ self.cov(kind).to_numpy() @ matrix.T
@@ -481,6 +449,8 @@ class Results(Estimate):
         Args:
             smaller: a fit to the same data with fewer parameters.
         """
+        if not isinstance(smaller, Results):
+            raise InputError("smaller", smaller, "give the Results of a fit with fewer parameters")
         bases = self.form_errors.basis, smaller.form_errors.basis
         if not all(basis.is_likelihood for basis in bases):
             hint = "both must maximise the likelihood: nfxp or mpec"
@@ -521,7 +491,7 @@ class Results(Estimate):
                 raise InputError("holds_inputs", True, f"{self.method} selects no inputs")
             for option, key in (("inputs", "reward_inputs"), ("zeta_inputs", "zeta_inputs")):
                 options[option] = self.diagnostics.extra[key]
-        generator = np.random.default_rng(rng)
+        random = generator(rng)
         names, label = np.unique(self.data.trajectory, return_inverse=True)
         if len(names) < 2:
             raise InputError("trajectory", len(names), "a bootstrap needs two trajectories or more")
@@ -529,12 +499,13 @@ class Results(Estimate):
         statistic = statistic or (lambda fit: fit.params.to_numpy())
         bad = failed = 0
         with one_thread(self.data.states):
-            values = np.full((check_whole("draws", draws, 2), *np.shape(statistic(self))), np.nan)
+            first = _numbers(statistic, self)
+            values = np.full((check_whole("draws", draws, 2), *first.shape), np.nan)
             size = max(1, min(BATCH, ROWS // len(self.data)))
             for start in range(0, draws, size):
                 samples = []
                 for _ in range(min(size, draws - start)):
-                    drawn = [rows_of[j] for j in generator.integers(len(names), size=len(names))]
+                    drawn = [rows_of[j] for j in random.integers(len(names), size=len(names))]
                     new = np.repeat(np.arange(len(names)), [len(rows) for rows in drawn])
                     samples.append(replace(self.data.take(np.concatenate(drawn)), trajectory=new))
                 for i, estimate in enumerate(self._refits(samples, options), start):
@@ -543,7 +514,8 @@ class Results(Estimate):
                         continue
                     bad += not estimate.diagnostics.converged
                     own = {"data": samples[i - start]}
-                    values[i] = statistic(Results(**vars(self) | vars(estimate) | own))
+                    fit = Results(**vars(self) | vars(estimate) | own)
+                    values[i] = _numbers(statistic, fit, first.shape)
         if bad or failed:
             message = f"{bad + failed} of {draws} refits are not ok; {failed} failed and are NaN"
             warnings.warn(message, stacklevel=2)
@@ -581,13 +553,18 @@ class Results(Estimate):
         return super()._check(np.ascontiguousarray(states))
 
 
-def plus(added: Array, states: Array, table: Array) -> Array:
-    """(n, A) rewards with a number added to those of each action."""
-    return np.asarray(table + added)
+def _numbers(
+    statistic: Callable[[Results], Any], fit: Results, shape: tuple[int, ...] | None = None
+) -> Array:
+    """A statistic of a fit, of a shape where one is given."""
+    found = np.asarray(asked("statistic", lambda one: np.asarray(statistic(one)), fit))
+    if found.dtype.kind not in "biuf" or shape not in (None, found.shape):
+        raise InputError("statistic", found, "return numbers, of the same shape for each fit")
+    return found
 
 
 def half_width(level: float) -> float:
     """Half of an interval of a normal variable, in standard deviations."""
-    if not 0 < level < 1:
+    if not isinstance(level, float | np.floating) or not 0 < level < 1:
         raise InputError("level", level, "give a probability, such as 0.95")
     return float(norm.ppf((1 + level) / 2))

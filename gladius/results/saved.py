@@ -48,7 +48,6 @@ MOVED = {
     "transition_probabilities": "model.frequencies",
     "transitions": "panel.record",
     "worlds.bus": "designs.bus",
-    "worlds.continuous_bus": "designs.continuous_bus",
     "worlds.inputs_bus": "designs.inputs_bus",
 }
 DROPPED = ("wider",)  # fields of objects in older files
@@ -67,8 +66,8 @@ def save(value: object, folder: Path | str) -> None:
     """
     arrays: dict[str, Array] = {}
     text = json.dumps({"format": FORMAT, "value": _encoded(value, arrays)}, indent=1)
-    Path(folder).mkdir(exist_ok=True, parents=True)
-    json_file, array_file = (Path(folder) / name for name in FILES)
+    json_file, array_file = _files(folder)
+    json_file.parent.mkdir(exist_ok=True, parents=True)
     json_file.write_text(text, "utf-8")
     np.savez_compressed(array_file, **arrays)  # type: ignore[arg-type]  # no entry is a flag
 
@@ -78,12 +77,18 @@ def load(folder: Path | str) -> Any:
 
     Load only files that you trust: like a pickle, a file may name any function.
     """
-    json_file, array_file = (Path(folder) / name for name in FILES)
+    json_file, array_file = _files(folder)
     for file in (json_file, array_file):
         if not file.is_file():
             raise InputError("folder", str(folder), f"it has no {file.name}: name one of `save`")
     with np.load(array_file, allow_pickle=False) as arrays:
         return _decoded(_read(json_file), dict(arrays))
+
+
+def _files(folder: Path | str) -> list[Path]:
+    if not isinstance(folder, Path | str):
+        raise InputError("folder", folder, "give the path of a folder")
+    return [Path(folder) / name for name in FILES]
 
 
 def _read(file: Path) -> Any:

@@ -12,15 +12,10 @@ import numpy as np
 import pandas as pd
 
 from gladius.panel.anchor import nearest
-from gladius.panel.record import Transitions
+from gladius.panel.record import Transitions, action_labels
 from gladius.validate import Array, InputError
 
 VALUES = 5  # of a feature with more, the reward is shown at as many quantiles
-
-
-def action_labels(data: Transitions) -> tuple[str, ...]:
-    """The names of the actions."""
-    return data.action_names or tuple(f"action {a}" for a in range(data.number_of_actions))
 
 
 def line_of(data: Transitions, column: str) -> tuple[list[Any], Array]:
@@ -43,6 +38,17 @@ def line_of(data: Transitions, column: str) -> tuple[list[Any], Array]:
     states = np.repeat(middle, len(values), axis=0)
     states[:, own[0]] = values
     return values.tolist(), states
+
+
+def lines_of(data: Transitions, most: int) -> tuple[list[str], Array]:
+    """`column = value`, and states, along each column of the table; `most` values of each."""
+    index, blocks = list[str](), list[Array]()
+    for column in data.columns:
+        values, states = line_of(data, column)
+        chosen = np.unique(np.linspace(0, len(values) - 1, most).round().astype(int))
+        index += [f"{column} = {_short(values[i])}" for i in chosen]
+        blocks.append(states[chosen])
+    return index, np.concatenate(blocks)
 
 
 def text_of(results: Any, level: float, kind: str) -> str:
@@ -93,13 +99,8 @@ def _named(key: Any, names: tuple[str, ...]) -> str:
 
 def reward_table(results: Any, level: float, kind: str, has_errors: bool) -> pd.DataFrame:
     """r-hat of each action along each column of the table, with intervals where there are some."""
-    data, index, blocks = results.data, list[str](), list[Array]()
-    for column in data.columns:
-        values, states = line_of(data, column)
-        chosen = np.unique(np.linspace(0, len(values) - 1, VALUES).round().astype(int))
-        index += [f"{column} = {_short(values[i])}" for i in chosen]
-        blocks.append(states[chosen])
-    states = np.concatenate(blocks)
+    data = results.data
+    index, states = lines_of(data, VALUES)
     texts = np.vectorize("{:.3g}".format, otypes=[object])(results.reward_function(states))
     if has_errors:
         low, high = results.interval(states, level=level, kind=kind)

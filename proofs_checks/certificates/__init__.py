@@ -58,11 +58,16 @@ def kinds() -> dict[str, str]:
 
 @cache
 def in_coq() -> dict[str, str]:
-    """Claims whose statement Coq has accepted: id to theorem and file in `proofs_checks/coq`."""
+    """Claims that Coq has accepted: id to theorems and their files in `proofs_checks/coq`.
+
+    Together the theorems are the claim, and none assumes what the claim does not.
+    """
+    found: dict[str, str] = {}
     with (FOLDER.parent / "coq" / "claims.csv").open(encoding="utf-8", newline="") as file:
-        return {
-            line["claim"]: f"{line['theorem']}, {line['file']}" for line in csv.DictReader(file)
-        }
+        for line in csv.DictReader(file):
+            before = f"{found[line['claim']]}; " if line["claim"] in found else ""
+            found[line["claim"]] = f"{before}{line['theorem']}, {line['file']}"
+    return found
 
 
 @cache

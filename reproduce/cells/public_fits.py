@@ -5,18 +5,16 @@ Each is fitted on the public training split and scored on the public test split.
 """
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gladius.designs.bus import MAINTAIN, BusEngine
 from gladius.designs.metrics import mape, percentage_error
-from gladius.panel.record import Transitions, group
+from gladius.panel.record import group
 from gladius.paper.author import LEVEL
 from reproduce.cells import fits
 from reproduce.cells.data import on_grid
-from reproduce.cells.loss_bounds import sample_of
 from reproduce.cells.public_data import networks_data
 from reproduce.cells.step_sizes import CLOSE, DIVERGED, STEPS, Tables, follow, marks
 from reproduce.engine.nouns import Array, Cell, Record, Result
@@ -64,15 +62,6 @@ def compute(cell: Cell) -> Result:
     return Result((Record("MAPE", error, status=status),), arrays=arrays, cpu_seconds=seconds)
 
 
-def tables(train: Transitions, world: BusEngine) -> Tables:
-    """The counts of a data set, with half a count where an action was never taken."""
-    raw = sample_of(group([train]), world)
-    moves = raw.moves.copy()
-    state, action = np.nonzero(raw.visits == 0)
-    moves[state, action, state] = 0.5
-    return Tables(replace(raw, moves=moves), raw.visits)
-
-
 def reward_at_level(data: Tables, q_replace: float) -> Array:
     """(S, 2) the r that has the observed choice and transition frequencies, Q(s, 1) = `q_replace`.
 
@@ -89,7 +78,7 @@ def known_level(cell: Cell) -> Result:
     """The MAPE (per cent) of `reward_at_level` at the true Q of replacement; it sees the truth."""
     world = BusEngine()
     train, test = networks_data(cell.settings["trajectories"])
-    data, grid = tables(train, world), np.full(world.mdp.reward.shape, math.nan)
+    data, grid = Tables.counted(train, world), np.full(world.mdp.reward.shape, math.nan)
     present = group([train]).states[group([train]).present[0]][:, 0].astype(np.int64) - 1
     grid[present] = reward_at_level(data, float(world.mdp.solution.q[0, world.anchor_action]))
     visits = on_grid(world.mdp, [test]).visits[0]
@@ -103,10 +92,8 @@ def descents(cell: Cell) -> Result:
 
     Arrays: `steps` (K,) and `distance` (K,), the mean of |r - minimiser's| / |that|.
     """
-    settings, data = (
-        cell.settings,
-        tables(networks_data(cell.settings["trajectories"])[0], BusEngine()),
-    )
+    settings = cell.settings
+    data = Tables.counted(networks_data(settings["trajectories"])[0], BusEngine())
     step = data.printed(settings["ratio"] * settings["tau_2"], settings["tau_2"], False, False)
     start = np.full_like(data.minimiser, settings["start"])
     path = follow(data, step, start, marks(settings["direct"], MARKS), CLOSE / 10)

@@ -22,7 +22,7 @@ from scipy.special import expit, log_expit
 from gladius.designs.bus import BusEngine
 from gladius.model.risk import value
 from gladius.panel.anchor import Anchor
-from gladius.panel.record import Integers, group
+from gladius.panel.record import Integers, Transitions, group
 from gladius.paper.algorithm import BLOW_UP
 from gladius.paper.stability import expected_counts, stability
 from gladius.paper.table_descent import (
@@ -122,14 +122,16 @@ class Tables:
     def of(cls, cell: Cell) -> list[Self]:
         """The training splits of the cell's data sets."""
         world = BusEngine(discount=cell.settings["beta"])
-        data = []
-        for train in data_sets(world, cell)[0]:
-            raw = sample_of(group([train]), world)
-            moves = raw.moves.copy()
-            state, action = np.nonzero(raw.visits == 0)
-            moves[state, action, state] = 0.5
-            data.append(cls(replace(raw, moves=moves), raw.visits))
-        return data
+        return [cls.counted(train, world) for train in data_sets(world, cell)[0]]
+
+    @classmethod
+    def counted(cls, train: Transitions, world: BusEngine) -> Self:
+        """The counts of a data set."""
+        raw = sample_of(group([train]), world)
+        moves = raw.moves.copy()
+        state, action = np.nonzero(raw.visits == 0)
+        moves[state, action, state] = 0.5
+        return cls(replace(raw, moves=moves), raw.visits)
 
     @cached_property
     def share(self) -> Array:

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gladius.validate import InputError
 from reproduce.engine.nouns import Array, Entry, Record, Result, as_stored
 from reproduce.engine.store import Stored
@@ -59,22 +57,6 @@ class View:
             if (entry.row, entry.column, entry.protocol) == (row, column, protocol):
                 return stored
         raise InputError("entry", (row, column, protocol), "no such entry in this exhibit")
-
-    def paired(
-        self, row: str, ours: tuple[str, str], other: tuple[str, str]
-    ) -> tuple[float, float, int]:
-        """(mean, standard error, pairs) of a difference of MAPE, by (column, protocol).
-
-        NaN where either is absent. Both cells must have been computed from the same seeds.
-        """
-        pair = [self.get(row, *which) for which in (ours, other)]
-        if not all("MAPE" in stored.result.replications for stored in pair):
-            return math.nan, math.nan, 0
-        seeds, others = (stored.provenance.get("seed") for stored in pair)
-        if seeds != others:
-            raise InputError("seeds", others, f"not the data sets of the other cell, {seeds}")
-        first, second = (np.asarray(stored.result.replications["MAPE"]) for stored in pair)
-        return mean_of(first - second)
 
     def __iter__(self) -> Iterator[tuple[Entry, Stored]]:
         return zip(self.entries, self.stored, strict=True)

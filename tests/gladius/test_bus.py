@@ -4,13 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from continuous_bus import NEW, ContinuousBus
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import chi2
 
 from gladius.designs.bus import MAINTAIN, REPLACE, BusEngine
-from gladius.designs.continuous_bus import NEW, ContinuousBus
 
 FALSE_ALARM = 1e-6
 

@@ -12,7 +12,7 @@ from bus_engine import KNOWN
 
 import gladius
 from gladius import METHODS
-from gladius.__main__ import METHOD_HELP, main
+from gladius.__main__ import GRID_VALUES, METHOD_HELP, main
 from gladius.register import needs
 from gladius.results import saved
 
@@ -214,8 +214,14 @@ def test_shuffled_rows_are_sorted_by_time_and_the_chosen_features_are_named(tmp_
     assert main([str(path), *states, *asked, *anchor, "--out", str(out)]) == 0
     said = capsys.readouterr().err
     assert "features chosen for r: s0\n" in said
-    assert f"profiled_erm sparse, {len(data)} transitions" in said
-    rewards = pd.read_csv(out / "reward.csv").query("action == 0").groupby("s0")["reward"].mean()
+    assert f"profiled_erm sparse, {len(data):,} transitions" in said
+    states = len(np.unique(data.states, axis=0))
+    assert states > 1000
+    assert f"{states:,} states are too many to read" in said
+    table = pd.read_csv(out / "reward.csv")
+    assert len(table) <= 2 * 3 * GRID_VALUES
+    assert set(table["s0"]) == set(np.unique(data.states[:, 0]))
+    rewards = table.query("action == 0").groupby("s0")["reward"].mean()
     assert rewards[3.0] == pytest.approx(-3.0, abs=0.6)
 
 

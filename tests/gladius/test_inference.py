@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bus_engine import BUS, KNOWN
+from continuous_bus import ContinuousBus
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -21,7 +22,6 @@ from scipy.stats import halfnorm
 from strategies import WHOLES, transitions
 
 import gladius
-import gladius.designs.continuous_bus
 from gladius import PooledIncrements, Transitions
 from gladius.baselines import nfxp
 from gladius.baselines.nfxp import fit_counts
@@ -377,7 +377,7 @@ def test_errors_have_the_spread_of_estimates_over_data_sets(name: str) -> None:
     """
     is_sparse, rng = name == "sparse", np.random.default_rng(3)
     states = np.array([[2.0], [4.0], [6.0]] if is_sparse else [[1.0], [2.0], [3.0]])
-    world = gladius.designs.continuous_bus.ContinuousBus() if is_sparse else BUS
+    world = ContinuousBus() if is_sparse else BUS
     sets = [world.simulate(40 if is_sparse else 120, rng) for _ in range(SETS[name])]
     options = {"sparse": {"function_class": "sparse"}, "ml_irl": {"reward": BUS_REWARD}}
     fits = gladius.fit(

@@ -46,3 +46,16 @@ def test_many_values_are_pooled_and_an_unknown_feature_is_refused() -> None:
     assert len(plot_choices(fit).lines[0].get_xdata()) <= 60
     with pytest.raises(InputError, match=r"^feature ="):
         plot_reward(FIT, feature="age")
+
+
+def test_choices_by_a_column_of_labels_stand_at_its_labels() -> None:
+    brands = np.where(DATA.states[:, 0] > 5, "worn", "good")
+    table = DATA.to_frame().assign(brand=brands)
+    columns = {"state": ["s0", "brand"], "action": "action", "id": "id", "time": "period"}
+    data = gladius.Transitions.from_frame(table, **columns, categorical=["brand"])
+    fit = gladius.fit(data, "plug_in", **KNOWN)
+    axes = plot_choices(fit, Figure().subplots(), feature="brand")
+    assert axes.get_xlabel() == "brand"
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["good", "worn"]
+    kept = data.actions[brands == "worn"] == 0
+    assert axes.collections[0].get_offsets()[1, 1] == pytest.approx(kept.mean())

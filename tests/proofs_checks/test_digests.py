@@ -284,3 +284,6 @@ def test_a_claim_is_keyed_by_its_own_functions_and_its_certificate(
     own = forms("certificates", "certificate")
     monkeypatch.setattr("proofs_checks.decide.forms", lambda *_: own | {ids[0]: "other text"})
     assert {id_ for id_, found in of_tree().items() if found != before[id_]} >= {ids[0]}
+    monkeypatch.undo()
+    monkeypatch.setattr("proofs_checks.decide.in_coq", lambda: {ids[1]: "theorem, file.v"})
+    assert {id_ for id_, found in of_tree().items() if found != before[id_]} == {ids[1]}

@@ -30,7 +30,7 @@ from reproduce.engine.nouns import Exhibit
 from reproduce.engine.output import STAGING
 from reproduce.engine.progress import progress
 from reproduce.engine.provenance import ROOT
-from reproduce.engine.store import Store, _sealed, decode
+from reproduce.engine.store import Store, _sealed
 from reproduce.engine.view import COLUMNS, View
 from reproduce.paper import published
 from tests.reproduce.toys import ROWS, files, numbers, toy
@@ -144,21 +144,6 @@ def test_the_manifest_says_how_and_not_where(run: Run, tmp_path: Path) -> None:
     text = json.dumps([record, stored.provenance])
     for secret in (os.uname().nodename, str(Path.home())):
         assert not re.search(rf"(?<!\w){re.escape(secret)}(?!\w)", text)  # llvmlite is no host "vm"
-
-
-def test_results_pair_replications_of_equal_data_and_refuse_others(
-    run: Run, tmp_path: Path
-) -> None:
-    run(toy())
-    entries = toy().entries(False)
-    stored = [decode(Store(tmp_path / "build").path(e.cell).read_text(), e.cell) for e in entries]
-    results = View(entries, stored, False)
-    gap, se, pairs = results.paired("10", ("B", "measured"), ("A", "measured"))
-    assert (gap, se, pairs) == (pytest.approx(1.0), pytest.approx(0.0, abs=1e-12), 5)
-    seed = {**stored[1].provenance["seed"], "root": 1}
-    stored[1] = replace(stored[1], provenance={**stored[1].provenance, "seed": seed})
-    with pytest.raises(InputError, match="seeds"):
-        View(entries, stored, False).paired("10", ("A", "measured"), ("B", "measured"))
 
 
 @pytest.mark.parametrize(
