@@ -143,15 +143,15 @@ def gradient(
     v = torch.logsumexp(q, dim=1, keepdim=True)
     down = torch.exp(q - v)
     hot = (rows.actions[:, None] == torch.arange(q.shape[1])[:, None]).to(q)
-    now, later = down[..., :size], down[..., size:]
-    now -= hot
+    current, following = down[..., :size], down[..., size:]
+    current -= hot
     if alpha is not None:
         fall = DISCOUNT * rows.continuing[:, None]
         of_chosen = (q[..., :size] * hot).sum(dim=1, keepdim=True)
         reward = (of_chosen - fall * v[..., size:]) / (2 * alpha)
-        now += reward * hot
-        later *= -share * reward * fall
-    now *= share
+        current += reward * hot
+        following *= -share * reward * fall
+    current *= share
     down = down.mT.contiguous()
     for i in reversed(range(len(hidden))):
         torch.bmm(hidden[i].mT, down, out=out[2 * i])
