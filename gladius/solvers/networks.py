@@ -84,8 +84,8 @@ def outputs(
 
 def views(flat: Tensor, like: Parameters) -> Parameters:
     """Layers in the shapes of others, as views of one vector for each network, (R, 1, n)."""
-    parts = torch.split(flat[:, 0], [layer[0].numel() for layer in like], dim=1)
-    return [part.view(layer.shape) for part, layer in zip(parts, like, strict=True)]
+    layers = torch.split(flat[:, 0], [layer[0].numel() for layer in like], dim=1)
+    return [layer.view(one.shape) for layer, one in zip(layers, like, strict=True)]
 
 
 def gradient(theta: Parameters, loss: Callable[[Parameters], Tensor]) -> Parameters:
