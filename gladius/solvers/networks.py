@@ -82,6 +82,12 @@ def outputs(
     return layer
 
 
+def views(flat: Tensor, like: Parameters) -> Parameters:
+    """Layers in the shapes of others, as views of one vector for each network, (R, 1, n)."""
+    layers = torch.split(flat[:, 0], [layer[0].numel() for layer in like], dim=1)
+    return [layer.view(one.shape) for layer, one in zip(layers, like, strict=True)]
+
+
 def gradient(theta: Parameters, loss: Callable[[Parameters], Tensor]) -> Parameters:
     """Of the sum of a loss (R,), each replication's in its own parameters."""
     leaves = [p.detach().requires_grad_() for p in theta]

@@ -76,11 +76,11 @@ def serve() -> None:
         if child := os.fork():
             os.close(write)
             with os.fdopen(read, "rb") as outcome:
-                told = outcome.read()
+                pickled = outcome.read()
             ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             # without an outcome the kernel killed it for its memory, or torch gave up
             stopped = TIME if ended == -signal.SIGXCPU else MEMORY
-            answer.write(pickle.dumps((None, stopped)) if ended else told)
+            answer.write(pickle.dumps((None, stopped)) if ended else pickled)
             answer.flush()
         else:
             with os.fdopen(write, "wb") as out:

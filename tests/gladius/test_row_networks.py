@@ -26,7 +26,6 @@ from gladius.erm.observations.network import (
     hold_out,
     network,
     train,
-    views,
     zeta_of,
 )
 from gladius.erm.observations.network_risk import COARSE_KAPPAS, cross_validations
@@ -34,7 +33,7 @@ from gladius.erm.observations.regression import cross_validation
 from gladius.model.risk import sampled_risk
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.solvers.networks import without_denormals
+from gladius.solvers.networks import views, without_denormals
 from gladius.validate import Array
 
 ANCHOR = Anchor(1, -5.0)

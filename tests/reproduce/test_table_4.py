@@ -12,8 +12,10 @@ import pytest
 import torch
 from pretended_device import pretended_device
 
+from gladius.baselines import iq_learn
 from gladius.designs.gym import ACROBOT, Episodes, episode_seeds, evaluate
 from gladius.panel.record import Transitions
+from gladius.solvers import networks
 from reproduce.cells import demonstrations, imitation
 from reproduce.engine import seeds
 from reproduce.engine.nouns import NOT_RUN, Cell, Result
@@ -28,6 +30,31 @@ def imitation_cell(method: str, restricted: bool = True) -> Cell:
     return imitation.imitation_cell(
         method, ACROBOT.name, 1, 2, (2, 4), 3, (1, 2), restricted=restricted
     )
+
+
+@pytest.mark.parametrize("alpha", [None, 0.3])
+def test_the_gradient_of_a_step_is_that_of_the_loss(alpha: float | None) -> None:
+    """In float64, against autograd on the definitions; 1e-12 is 5,000 roundings."""
+    rng = np.random.default_rng(0)
+    shapes = {"share": (2, 9), "states": (2, 9, 3), "next_states": (2, 9, 3), "continuing": (2, 9)}
+    columns = {name: torch.tensor(rng.uniform(size=shape)) for name, shape in shapes.items()}
+    columns["continuing"] = columns["continuing"].round()
+    rows = iq_learn.TransitionSample(actions=torch.tensor(rng.integers(0, 4, (2, 9))), **columns)
+    like = networks.start([rng, rng], (3, 6, 5, 4))
+    flat = torch.cat([layer.flatten(1) for layer in like], dim=1)[:, None].requires_grad_()
+    found = torch.full_like(flat, torch.nan)
+    theta, slopes = (networks.views(x, like) for x in (flat, found))
+    if alpha is None:
+        q = networks.outputs(theta, rows.states, iq_learn.ACTIVATION)
+        hot = torch.nn.functional.one_hot(rows.actions, 4)
+        loss = -(rows.share[..., None] * hot * torch.log_softmax(q, dim=2)).sum()
+    else:
+        loss = iq_learn.losses(theta, rows, imitation.DISCOUNT, alpha).sum()
+    loss.backward()
+    with torch.no_grad():
+        imitation.gradient([layer.detach() for layer in theta], rows, alpha, slopes)
+    assert flat.grad is not None
+    torch.testing.assert_close(found.detach(), flat.grad, rtol=1e-12, atol=1e-12)
 
 
 # Protocol -----------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ from gladius.solvers.networks import (
     adam,
     no_moments,
     start,
+    views,
     without_denormals,
 )
 from gladius.validate import Array, InputError, check_positive, check_whole, check_widths
@@ -209,12 +210,6 @@ def train(
         adam([value], moments, [slope], rate, step + 1)
         average.lerp_(value.double(), 1 - AVERAGE)
     return History(losses)
-
-
-def views(flat: Tensor, like: Parameters) -> Parameters:
-    """The layers of a network, in the shapes of others, as views of one vector (1, 1, n)."""
-    parts = torch.split(flat.flatten(), [layer.numel() for layer in like])
-    return [part.view(layer.shape) for part, layer in zip(parts, like, strict=True)]
 
 
 class Columns(NamedTuple):
