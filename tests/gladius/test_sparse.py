@@ -538,6 +538,18 @@ def test_a_choice_of_zetas_inputs_that_never_rests_is_not_ok(monkeypatch) -> Non
     assert estimate.diagnostics.status == "not_converged"
 
 
+def test_rounds_that_repeat_leave_zeta_the_inputs_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One in twelve fits with four features ended so, and was not ok."""
+    data = curved_data(np.random.default_rng(23), 2_000)
+    rounds = iter([(0,), (1,), (0,), (1,)])
+    monkeypatch.setattr(
+        "gladius.erm.observations.sparse.select_inputs",
+        lambda inputs, outcome, given: InputSelection(given or next(rounds)),
+    )
+    extra = gladius.fit(data, **CURVED, inputs=[0, 1, 2]).diagnostics.extra
+    assert (extra["zeta_inputs"], extra["inputs_settled"]) == ((0, 1), True)
+
+
 @pytest.mark.parametrize("share", [3, 400])  # standard deviations would not see the latter
 def test_a_code_among_the_values_is_told(share: int) -> None:
     data = curved_data(np.random.default_rng(24), 2_000)

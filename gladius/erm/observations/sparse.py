@@ -354,15 +354,20 @@ def settle(
     zeta = make_zeta(rows, inputs, choice.inputs)
     *_, value = ObservationRisk(rows, make_features(choice.inputs, inputs), zeta).start()
     rounds: list[tuple[int, ...]] = []
-    while len(rounds) < ROUNDS:
+    is_settled = False
+    while len(rounds) < ROUNDS and not is_settled:
         next_value = value[rows.next_index] * rows.continues
         observed = torch.tensor(data.actions), torch.tensor(data.followed).double()
         outcome = NextValue(next_value, *observed, data.number_of_actions)
         transition = select_inputs(inputs, outcome, of_zeta)
         further = [k for one in together for k in one] if of_zeta is None else []
         rounds.append(tuple(sorted({*transition.inputs, *further})))
-        if rounds[-1] in rounds[:-1]:
-            break
+        is_settled = rounds[-1] in rounds[:-1]
+        if is_settled:  # of rounds that repeat, zeta has the inputs of all
+            repeated = rounds[rounds.index(rounds[-1]) :]
+            rounds[-1] = tuple(sorted({k for one in repeated for k in one}))
+            if rounds[-1] == rounds[-2]:
+                break
         united = tuple(sorted({*choice.inputs, *rounds[-1]}))
         if united != used:
             rows, used = Rows.of(data, united, anchor, discount, by), united
@@ -370,7 +375,7 @@ def settle(
         joint = [one for one in together if set(one) <= set(rounds[-1])]
         fit = fit_form(rows, inputs, of_r, rounds[-1], joint)
         value = fit.v
-    return fit, transition, len(rounds) > 1 and rounds[-1] == rounds[-2]
+    return fit, transition, is_settled
 
 
 def with_anchor(choice: InputSelection, inputs: Inputs, anchor: Anchor) -> InputSelection:
