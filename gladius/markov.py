@@ -28,10 +28,6 @@ from gladius.panel.record import Transitions, action_labels
 from gladius.validate import Array, InputError, Integers
 
 SHORT = 40  # periods of a path, below which an answer says what its power is
-POWER = (  # for two types, whose rewards differ by 2, in paths that start alike
-    "two strong ones were found in 0, 1 and 7 of 8 data sets of 1,000 paths of 6, 10 and 20"
-    " periods, and in 0 and 5 of 8 of 200 paths of 20 and 40"
-)
 CONFIRMED = 0.001  # p-value in cells of the state
 
 
@@ -60,7 +56,7 @@ class MarkovCheck:
         if self.is_markov:
             message = f"no sign against the Markov assumption in {self.observations:,} observations"
             if self.periods < SHORT:
-                message += f"; paths of {self.periods:g} periods show few unobserved types: {POWER}"
+                message += f"; paths of {self.periods:g} periods show few unobserved types"
             return message
         outcomes = {"choices": self.choices, "the next value": self.transitions}
         found = [f"{what} with {', '.join(names)}" for what, names in outcomes.items() if names]

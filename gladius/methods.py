@@ -163,6 +163,11 @@ def _warn_of_transitions(results: Results, where: str) -> None:
         message = f"{worst}: the noise of estimated transition probabilities moves it by"
         message += f" {by:.1f} standard errors{where}, and its bias may be several times that: if"
         message += " increments are the same in all states, give transition=PooledIncrements(...)"
+        counts = results.form_errors.basis.model.counts
+        borrows = counts.followed[0][counts.present[0]] == 0
+        if borrows.any():
+            message += f"; {borrows.sum()} of {borrows.size} pairs of a state and an action were"
+            message += " never seen to be followed and borrow moves, whose error it does not show"
         warnings.warn(message, stacklevel=3)
 
 

@@ -4,7 +4,8 @@ The bus engine hardly feels the noise of estimated transition probabilities. In 
 and three actions, that noise is about half of the variance. In `regimes` states are persistent and
 the discount factor is .98: free frequencies bias maximum likelihood there, which no standard error
 mends, and transition probabilities with few parameters do. Profiled ERM and the plug-in have
-intervals of r in each state.
+intervals of r in each state. With two and four features the default of profiled ERM selects what r
+depends on, and its intervals have to allow for that.
 """
 
 import math
@@ -20,6 +21,7 @@ import pandas as pd
 import gladius
 from gladius import LinearReward, PooledIncrements, TabularMDP, Transitions
 from gladius.designs.bus import BUS_REWARD, BusEngine
+from reproduce.cells.inputs_designs import DESIGNS
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
 from reproduce.engine import seeds
@@ -30,6 +32,7 @@ from reproduce.paper.judge import CRITICAL, number
 NAME = "coverage"
 SETS, SMOKE_SETS, BATCH = 1000, 4, 50
 COSTLY_SETS, DRAWS = 200, 50  # where an interval takes a bootstrap or a fit to observations
+POINTS = 50  # states, drawn as the data are, at which the intervals of several features are taken
 LEVEL = 0.95
 KINDS, BOOTSTRAP = ("model", "cluster"), ("bootstrap",)
 ROUGH_SEED = 6  # of the rough design's transition probabilities, drawn once
@@ -101,6 +104,9 @@ METHODS = {"NFXP": "nfxp", "CCP": "ccp", "ML-IRL": "ml_irl"}
 WITHOUT_FORM = {"GLADIUS": "profiled_erm", "Plug-in": "plug_in"}  # intervals of r, one feature
 BY_BOOTSTRAP = {"Semi-gradient": "semi_gradient"}  # at the larger size
 ALL = METHODS | WITHOUT_FORM | BY_BOOTSTRAP
+# design of `inputs_designs` -> its features beside the mileage, all of which matter
+INPUTS = {"linear": 1, "three": 3}
+FEATURES = {"linear": "two features", "three": "four features"}
 ON_OBSERVATIONS = "observations"  # profiled ERM of the class `sparse`
 SHOWN = ("model", "bootstrap")  # the errors of a method's first column
 MIN_OCCUPANCY = 0.01  # of a state whose errors are compared with their spread
@@ -118,15 +124,20 @@ def entries(smoke: bool) -> list[Entry]:
                 columns += [*WITHOUT_FORM, *(BY_BOOTSTRAP if is_largest else ())]
             kinds = [(column, FREQUENCIES) for column in columns] + [("NFXP", "P known")]
             kinds += [("NFXP", FEW)] if name != "rough" else []
-            kinds += [("GLADIUS", ON_OBSERVATIONS)] if name == "bus" and is_largest else []
             for column, kind in kinds:
                 settings = {"method": ALL[column], "design": name, "trajectories": n}
-                is_costly = column in BY_BOOTSTRAP or kind == ON_OBSERVATIONS
-                sets = COSTLY_SETS if is_costly else SETS
+                sets = COSTLY_SETS if column in BY_BOOTSTRAP else SETS
                 settings |= {"kind": kind, "repetitions": SMOKE_SETS if smoke else sets}
                 settings |= {"seeds": NAME, "seeds_row": f"{name}/{n}"}
                 cell = Cell(NAME, settings, f"{column}, {name}, N = {n}, {kind}")
                 listed.append(Entry(f"{name}/{n}", column, f"leak_free {kind}", cell, "coverage"))
+    for name, features in FEATURES.items():
+        settings = {"method": "profiled_erm", "design": name, "trajectories": 20 if smoke else 100}
+        settings |= {"kind": ON_OBSERVATIONS, "repetitions": SMOKE_SETS if smoke else COSTLY_SETS}
+        settings |= {"seeds": NAME, "seeds_row": f"{features}/100"}
+        cell = Cell(NAME, settings, f"GLADIUS, {features}")
+        row, protocol = f"{features}/100", f"leak_free {ON_OBSERVATIONS}"
+        listed.append(Entry(row, "GLADIUS", protocol, cell, "coverage"))
     return listed
 
 
@@ -141,6 +152,8 @@ def simulated(design: Design, trajectories: int, rng: np.random.Generator) -> Tr
 def compute(cell: Cell) -> Result:
     """By parameter: coverage of both kinds of interval, mean error over spread, bias, length."""
     settings = cell.settings
+    if settings["kind"] == ON_OBSERVATIONS:
+        return compute_several(cell)
     design = designs()[settings["design"]]
     given: dict[str, Any] = {}
     if settings["kind"] == "P known":
@@ -148,8 +161,6 @@ def compute(cell: Cell) -> Result:
         given = {"transition": true}
     elif settings["kind"] == FEW:
         given = {"transition": design.increments}
-    elif settings["kind"] == ON_OBSERVATIONS:
-        given = {"function_class": "sparse"}
     has_bootstrap = settings["method"] in BY_BOOTSTRAP.values()
     free = settings["method"] in WITHOUT_FORM.values()
     form: dict[str, Any] = {} if free else {"reward": LinearReward(design.design)}
@@ -175,6 +186,26 @@ def compute(cell: Cell) -> Result:
         return Result(tuple(reward_records(frames, design.world.reward.ravel(), statuses)))
     kinds = BOOTSTRAP if has_bootstrap else KINDS
     return Result(tuple(records(np.array(theta), np.array(errors), design.theta, statuses, kinds)))
+
+
+def compute_several(cell: Cell) -> Result:
+    """Coverage of r by the default of profiled ERM, with several features, at POINTS states."""
+    name = cell.settings["design"]
+    world = DESIGNS[name](INPUTS[name])
+    typical = world.simulate(POINTS, np.random.default_rng(0)).states
+    at = typical[
+        :: len(typical) // POINTS + 1
+    ]  # a later period of each path than of the one before
+    actions = range(world.number_of_actions)
+    truth = np.stack([world.reward(at, np.full(len(at), a)) for a in actions], axis=1)
+    level: dict[str, Any] = {"anchor_action": world.anchor_action}
+    level |= {"anchor_reward": world.anchor_reward, "discount": world.discount}
+    frames, statuses = [], []
+    for rng in seeds.generators(cell):
+        fit = gladius.fit(world.simulate(cell.settings["trajectories"], rng), **level)
+        statuses.append(fit.diagnostics.status)
+        frames.append(fit.reward_frame(at, level=LEVEL).assign(observations=1.0))
+    return Result(tuple(reward_records(frames, truth.ravel(), statuses)))
 
 
 def records(
@@ -230,6 +261,8 @@ def reward_records(
     ]
     if is_common.any():
         found.append(Record("se / sd r, model", float(ratio.mean()), math.nan, times))
+        least = float(hit[:, is_common].mean(axis=0).min())
+        found.append(Record("least r", least, math.nan, times))
     return found
 
 
@@ -254,6 +287,7 @@ def render(results: View, out: Path) -> None:
                 "method": f"{entry.column}, {kind}",
                 "data sets": f"{frame[is_its]['repetitions'].max():,.0f}",
                 "coverage": mine("coverage", SHOWN),
+                "least of a state": mine("least", "r"),
                 "clustered": mine("coverage", "cluster"),
                 "mean SE / sd": mine("se / sd", SHOWN),
                 "bias / sd": mine("bias", ""),
@@ -261,7 +295,13 @@ def render(results: View, out: Path) -> None:
         )
     sets = int(frame["repetitions"].max())
     error, costly_error = (math.sqrt(LEVEL * (1 - LEVEL) / n) for n in (sets, COSTLY_SETS))
-    numbers = {"sets": sets, "costly": COSTLY_SETS, "draws": DRAWS, "rare": MIN_OCCUPANCY}
+    numbers = {
+        "sets": sets,
+        "costly": COSTLY_SETS,
+        "draws": DRAWS,
+        "rare": MIN_OCCUPANCY,
+        "points": POINTS,
+    }
     below = notes(NAME, **numbers, error=error, costly_error=costly_error)
     layout.write(pd.DataFrame(body).set_index(["design", "method"]), out, NAME, TITLE, below)
 

@@ -538,6 +538,18 @@ def test_a_choice_of_zetas_inputs_that_never_rests_is_not_ok(monkeypatch) -> Non
     assert estimate.diagnostics.status == "not_converged"
 
 
+def test_rounds_that_repeat_leave_zeta_the_inputs_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One in twelve fits with four features ended so, and was not ok."""
+    data = curved_data(np.random.default_rng(23), 2_000)
+    rounds = iter([(0,), (1,), (0,), (1,)])
+    monkeypatch.setattr(
+        "gladius.erm.observations.sparse.select_inputs",
+        lambda inputs, outcome, given: InputSelection(given or next(rounds)),
+    )
+    extra = gladius.fit(data, **CURVED, inputs=[0, 1, 2]).diagnostics.extra
+    assert (extra["zeta_inputs"], extra["inputs_settled"]) == ((0, 1), True)
+
+
 @pytest.mark.parametrize("share", [3, 400])  # standard deviations would not see the latter
 def test_a_code_among_the_values_is_told(share: int) -> None:
     data = curved_data(np.random.default_rng(24), 2_000)
@@ -823,6 +835,61 @@ def test_intervals_allow_for_the_terms_that_were_dropped() -> None:
         covered += corner["low"] < reward[0, 2] < corner["high"]
     assert covered >= 6  # a chance of .006 where intervals cover .95; of .004 where .26
     assert crossed >= 2  # by BIC alone 0: r-hat has a term that is 3 standard errors from 0
+
+
+@pytest.mark.parametrize("asked", [None, [0]])
+def test_intervals_allow_for_every_feature(asked: list[int] | None) -> None:
+    """No test selects the second one, on which r does not depend. Two values have no square."""
+    data = one_input(np.zeros((20, 21)), 1).simulate(20, np.random.default_rng(3))
+    binary = [np.column_stack([s[:, 0], s[:, 1] > 0]) for s in (data.states, data.next_states)]
+    two = Transitions(binary[0], data.actions, binary[1], data.trajectory)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that r-hat leaves it out
+        fit = fit_sparse(two, inputs=asked)
+    assert fit.diagnostics.extra["reward_inputs"] == (0,)
+    assert isinstance(fit.basis, RowFunction)
+    wide = {tuple(fit.basis.reward.inputs[i] for i in term) for term in fit.basis.reward.terms}
+    assert wide == ({(), (0,), (0, 0)} | (set() if asked else {(1,), (0, 1)}))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.25])
+def test_a_share_of_the_ridge(share: float) -> None:
+    """The root of (Phi'Phi + share kappa D)^-1; a root of the diagonal is 1e-9 apart."""
+    risk, *_ = small_risk(few_rows(ended=False)).start()
+    for phi, factor, kappa, a in zip(
+        risk.functions_of_zeta,
+        risk.with_share_of_ridge(share).factor,
+        risk.kappas,
+        risk.rows.actions,
+        strict=True,
+    ):
+        gram = phi.T @ (risk.rows.followed[:, [a]] * phi)
+        inverse = torch.linalg.inv(gram + torch.diag(share * kappa * risk.relative_ridge))
+        found = phi @ factor @ factor.T @ phi.T
+        torch.testing.assert_close(found, phi @ inverse @ phi.T, rtol=1e-5, atol=1e-6)
+
+
+def test_errors_count_what_the_ridge_moves() -> None:
+    """Its square is added to the variance of the coefficients."""
+    risk, theta, zeta, _ = small_risk(few_rows(ended=False)).start()
+    fit = minimise(risk, torch.zeros_like(theta), theta, zeta)
+    shift = torch.linspace(0.1, 0.3, len(theta)).double()
+    plain, moved = (sparse.reward_function(fit, ANCHOR, 0.0, s) for s in (None, shift))
+    states = np.linspace(1, 9, 7)[:, None]
+    added = moved.errors(states)[:, 0] ** 2 - plain.errors(states)[:, 0] ** 2
+    psi = risk.reward(torch.tensor(states)).numpy()
+    np.testing.assert_allclose(added, (psi @ shift.numpy()) ** 2, rtol=1e-6)
+
+
+def test_zeta_bends_along_one_of_many_inputs() -> None:
+    """max(z, 0) of one of three: the cosines of all three alone leave .01 of its variance."""
+    states = np.random.default_rng(0).normal(size=(2_000, 3))
+    inputs = Inputs.of(states)
+    rows = Rows.of(Transitions(states, np.arange(2_000) % 2, states[::-1]), [0, 1, 2], ANCHOR, 0.9)
+    phi = make_zeta(rows, inputs, [0, 1, 2])[0](rows.states).numpy()
+    bend = np.maximum(rows.states[:, 0].numpy(), 0.0)
+    left = bend - phi @ np.linalg.lstsq(phi, bend, rcond=None)[0]
+    assert left.var() < 0.002 * bend.var()
 
 
 def test_the_anchors_constant_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,19 @@ def test_the_bias_of_free_frequencies_is_reported() -> None:
             few.shift_by_frequencies()
 
 
+def test_pairs_that_borrow_their_moves_are_counted() -> None:
+    design = coverage.designs()["regimes"]
+    data = coverage.simulated(design, 60, np.random.default_rng(0))
+    seen = {(*state, a) for state, a in zip(data.states.tolist(), data.actions, strict=True)}
+    states = np.unique(np.concatenate([data.states, data.next_states]), axis=0)
+    given = {"anchor_action": 1, "anchor_reward": -design.theta[1]}
+    given |= {"discount": design.world.discount, "reward": LinearReward(design.design)}
+    expected = f"; {2 * len(states) - len(seen)} of {2 * len(states)} pairs"
+    assert len(seen) < 2 * len(states)
+    with pytest.warns(UserWarning, match=expected):
+        gladius.fit(data, "nfxp", **given)
+
+
 def test_without_the_data_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rust, "find_spec", lambda name: None)
     for entry in (rust.entries(True)[0], rust.entries(True)[-1]):

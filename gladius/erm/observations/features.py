@@ -159,15 +159,17 @@ def make_features(
     curved: Sequence[int] = (),
     box: tuple[Array, Array] | None = None,
     in_cells: bool = False,
+    most: int = COSINES[-1],
 ) -> Features:
     """1, some columns and products of them, and cosines of those among them that are `curved`.
 
     Frequencies and phases are drawn from one seed, the same in every fit. Two or more columns with
     up to CELLS combinations of values have a cell for each in place of the cosines, if `in_cells`.
+    There are at `most` so many cosines.
     """
     columns = [int(k) for k in columns]
     positions = [columns.index(k) for k in curved]
-    count = COSINES[min(len(positions), len(COSINES)) - 1] if positions else 0
+    count = min(most, COSINES[min(len(positions), len(COSINES)) - 1]) if positions else 0
     cells: tuple[tuple[tuple[int, ...], Array], ...] = ()
     if in_cells:
         values, _ = distinct_rows(inputs.sample[:, list(curved)])

@@ -158,11 +158,7 @@ class ObservationRisk:
 
         Among criteria that differ by rounding the largest kappa counts.
         """
-        rows, factors, kappas = self.rows, [], []
-        relative = value.new_ones(self.zeta[0].size)
-        relative[: len(self.zeta[0].terms)] = LINEAR_RIDGE
-        relative[0] = 0.0
-        relative[len(self.zeta[0].terms) + len(self.zeta[0].phases) :] = CELL_RIDGE
+        rows, relative, factors, kappas = self.rows, self.relative_ridge, [], []
         for a, phi in enumerate(self.functions_of_zeta):
             of_action = rows.action == a
             times, next_value = rows.times[of_action], value[rows.target[of_action]]
@@ -184,6 +180,30 @@ class ObservationRisk:
         ridged = replace(self, factor=tuple(factors), kappas=tuple(kappas))
         vars(ridged)["functions_of_zeta"] = self.functions_of_zeta
         return ridged
+
+    @property
+    def relative_ridge(self) -> Tensor:
+        """(p,) the diagonal of D."""
+        terms, relative = len(self.zeta[0].terms), torch.ones(self.zeta[0].size).double()
+        relative[:terms] = LINEAR_RIDGE
+        relative[0] = 0.0
+        relative[terms + len(self.zeta[0].phases) :] = CELL_RIDGE
+        return relative.to(self.rows.states)
+
+    def with_share_of_ridge(self, share: float) -> ObservationRisk:
+        """The risk with a share of each kappa.
+
+        W'(Phi'Phi + kappa D) W = 1, so that the eigenvalues of kappa W'D W are at most 1.
+        """
+        factors = []
+        for factor, kappa in zip(self.factor, self.kappas, strict=True):
+            matrix = np.nan_to_num(kappa) * factor.T @ (self.relative_ridge[:, None] * factor)
+            values, vectors = torch.linalg.eigh(matrix)
+            factors.append(factor @ (vectors / torch.sqrt(1 - (1 - share) * values)))
+        kappas = tuple(share * kappa for kappa in self.kappas)
+        other = replace(self, factor=tuple(factors), kappas=kappas)
+        vars(other)["functions_of_zeta"] = self.functions_of_zeta
+        return other
 
     def regress(self, value: Tensor) -> Tensor:
         """(A, p) coefficients of the ridge regression of (S,) V at s' for each action."""

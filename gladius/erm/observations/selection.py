@@ -27,6 +27,8 @@ LAMBDAS = 10.0 ** np.arange(4.0, -2.25, -0.5)
 FEW = 2  # inputs up to which all products are tried and two may be curved together
 MOST_CROSSED = 5  # inputs up to which intervals allow for all products
 TERM = 0.001  # level of the test of a product, where there are more inputs than FEW
+SHARE = 0.1  # of the ridge of zeta, at which a second fit shows what the ridge does
+OWN = 15  # cosines of one input among more than FEW
 STAYS = 0.01  # level of the likelihood ratio at which a monomial is not dropped
 COLLINEAR = 1e-6  # share of a product's information beside the other terms, below which it is none
 SAME = 1e-3  # difference of statistics that no chi-square sees, and no stop or rounding reaches
@@ -66,7 +68,8 @@ def make_zeta(
 ) -> tuple[Features, ...]:
     """The functions of zeta(., a) for each action, clipped to where the action was taken.
 
-    Inputs that matter `together` have cosines of their own, beside those of all.
+    Inputs that matter `together` have cosines of their own, beside those of all. So has each of
+    more than FEW inputs: a bend along one of them is sharp, and those of all are too few for it.
     """
     columns = [int(k) for k in columns]
     z = (rows.states[:, columns].numpy(force=True) - inputs.center[columns]) / inputs.scale[columns]
@@ -79,6 +82,8 @@ def make_zeta(
             box[:, k] = values[order][np.searchsorted(share, SUPPORT).clip(0, len(z) - 1)]
         bounds = box[0], box[1]
         every = make_features(columns, inputs, curved=columns, box=bounds)
+        for k in columns if len(columns) > FEW else ():
+            every = every.with_block(make_features(columns, inputs, curved=[k], most=OWN))
         for curved in together:
             every = every.with_block(make_features(columns, inputs, curved=curved, in_cells=True))
         features.append(every)
@@ -226,21 +231,38 @@ def reml_gain(point: Point, is_new: Tensor, old: Tensor, strength: float) -> flo
     return curved + float(is_new.sum()) * float(np.log(strength)) - straight
 
 
-def widened(fit: RiskMinimum) -> RiskMinimum:
-    """The minimum with every input and, up to MOST_CROSSED inputs, every product in r as well.
+def widened(fit: RiskMinimum, rows: Rows, inputs: Inputs, columns: Sequence[int]) -> RiskMinimum:
+    """The minimum with further inputs in r and, of up to MOST_CROSSED inputs, terms of degree two.
 
-    Intervals come from it: those of a class that the data chose take what was dropped to be zero.
+    Intervals come from it: those of a class that the data chose take what was left out to be zero.
+
+    Args:
+        fit: of the chosen class.
+        rows: the data, grouped by its inputs and `columns`.
+        inputs: standardised.
+        columns: what r may depend on.
     """
-    reward, actions = fit.risk.reward, len(fit.risk.rows.others)
-    columns, size = range(len(reward.inputs)), len(reward.terms)
-    pairs = combinations(columns, 2) if len(columns) <= MOST_CROSSED else ()
-    every = (*((i,) for i in columns), *pairs)
-    further = [term for term in every if term not in reward.terms]
+    reward, actions, size = fit.risk.reward, len(fit.risk.rows.others), len(fit.risk.reward.terms)
+    new = [k for k in columns if k not in reward.inputs]
+    every = range(len(reward.inputs) + len(new))
+    terms: list[tuple[int, ...]] = [(i,) for i in every]
+    if len(every) <= MOST_CROSSED:
+        names = (*reward.inputs, *new)
+        curved = [i for i in every if len(torch.unique(rows.states[:, names[i]])) > 2]
+        terms += [*combinations(every, 2), *((i, i) for i in curved)]
+    further = [term for term in terms if term not in reward.terms]
     if not further:
         return fit
     removed = np.zeros((len(further), reward.removed.shape[1]))
+    unbounded = np.full(len(new), np.inf)
     wider = replace(
         reward,
+        inputs=(*reward.inputs, *new),
+        center=np.append(reward.center, inputs.center[new]),
+        scale=np.append(reward.scale, inputs.scale[new]),
+        frequencies=np.pad(reward.frequencies, ((0, len(new)), (0, 0))),
+        low=np.append(reward.low, -unbounded),
+        high=np.append(reward.high, unbounded),
         terms=(*reward.terms, *further),
         removed=np.concatenate([reward.removed, removed]),
     )
@@ -251,7 +273,19 @@ def widened(fit: RiskMinimum) -> RiskMinimum:
         return torch.cat([table[:, :size], zeros, table[:, size:]], dim=1).reshape(-1)
 
     theta, penalty = spread(fit.point.theta), spread(fit.penalty)
-    return minimise(fit.risk.with_reward(wider), penalty, theta, fit.point.zeta, fit)
+    same = fit.risk.with_reward(wider)
+    risk = replace(same, rows=rows) if new else same
+    return minimise(risk, penalty, theta, fit.point.zeta, fit)
+
+
+def ridge_shift(fit: RiskMinimum) -> Tensor:
+    """(M,) what theta moves by where zeta has SHARE of its ridge.
+
+    It is of the size of what the ridge and the choice of it add to the error of theta.
+    """
+    risk = fit.risk.with_share_of_ridge(SHARE)
+    other = minimise(risk, fit.penalty, fit.point.theta, risk.regress(fit.v), fit)
+    return other.point.theta - fit.point.theta
 
 
 def reward_inputs(reward: Features) -> tuple[int, ...]:

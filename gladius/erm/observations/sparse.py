@@ -23,7 +23,8 @@ Implementation choices:
   not ok if it moves r by MOVED, or if one before was likelier. r and Q are raised again.
 - Where choices or next values differ from the fit along an input, or in the cells of a pair of
   columns (`misfit`), r and zeta get its cells and the fit is repeated, at most MOST_TOGETHER times.
-- Intervals come from the minimum with the terms that `form` left out (`widened`).
+- Intervals come from the minimum with the features and terms that were left out (`widest`). Its
+  covariance counts what theta moves by at a tenth of the ridge of zeta: its bias and its choice.
 - Constants were tuned on other seeds than the exhibits use. FALSE_SHARE, the undersmoothing and the
   price of a curve in a new input were tuned after an exhibit had shown a fault.
 """
@@ -39,16 +40,19 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from gladius.erm import misfit as trust
 from gladius.erm.observations.features import Features, Inputs, Rows, make_features
 from gladius.erm.observations.risk import ObservationRisk, RiskMinimum, covariance
 from gladius.erm.observations.score_tests import Choice, InputSelection, NextValue, select_inputs
 from gladius.erm.observations.selection import (
+    MOST_CROSSED,
     add_curvature,
     fit_form,
     make_zeta,
     reward_inputs,
+    ridge_shift,
     widened,
 )
 from gladius.model.estimate import Estimate, Fit
@@ -205,7 +209,33 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "misfit_p_values": misfit,
         "misfit_inputs": tuple(key for key in doubtful if misfit[key] < trust.REJECTED),
     }
-    return estimate(fit, anchor, level, policy, extra)
+    wide = widest(fit, inputs, data, anchor, level, of_reward)
+    return estimate(fit, wide, anchor, level, policy, extra)
+
+
+def widest(
+    fit: RiskMinimum,
+    inputs: Inputs,
+    data: Transitions,
+    anchor: Anchor,
+    level: float,
+    asked: Sequence[int] | None,
+) -> RiskMinimum:
+    """The minimum that intervals come from: r may depend on every feature, where these are few.
+
+    A feature that no test selects may matter a little. The other features are left out where the
+    user named the inputs, or where some action is too rare for that many terms.
+    """
+    rows, own = fit.risk.rows, fit.risk.reward.inputs
+    columns = sorted({*own, *np.flatnonzero(inputs.varies).tolist()})
+    terms = (len(columns) + 1) * (len(columns) + 2) // 2
+    is_rare = float(rows.visits.sum(dim=0).min()) < trust.PER_COEFFICIENT * terms
+    if asked is not None or len(columns) > MOST_CROSSED or is_rare:
+        columns = list(own)
+    elif len(columns) > len(own):
+        used = sorted({*columns, *fit.risk.zeta[0].inputs})
+        rows = Rows.of(data, used, anchor, rows.discount, (1 - rows.discount) * level)
+    return widened(fit, rows, inputs, columns)
 
 
 def misfits(
@@ -324,15 +354,20 @@ def settle(
     zeta = make_zeta(rows, inputs, choice.inputs)
     *_, value = ObservationRisk(rows, make_features(choice.inputs, inputs), zeta).start()
     rounds: list[tuple[int, ...]] = []
-    while len(rounds) < ROUNDS:
+    is_settled = False
+    while len(rounds) < ROUNDS and not is_settled:
         next_value = value[rows.next_index] * rows.continues
         observed = torch.tensor(data.actions), torch.tensor(data.followed).double()
         outcome = NextValue(next_value, *observed, data.number_of_actions)
         transition = select_inputs(inputs, outcome, of_zeta)
         further = [k for one in together for k in one] if of_zeta is None else []
         rounds.append(tuple(sorted({*transition.inputs, *further})))
-        if rounds[-1] in rounds[:-1]:
-            break
+        is_settled = rounds[-1] in rounds[:-1]
+        if is_settled:  # of rounds that repeat, zeta has the inputs of all
+            repeated = rounds[rounds.index(rounds[-1]) :]
+            rounds[-1] = tuple(sorted({k for one in repeated for k in one}))
+            if rounds[-1] == rounds[-2]:
+                break
         united = tuple(sorted({*choice.inputs, *rounds[-1]}))
         if united != used:
             rows, used = Rows.of(data, united, anchor, discount, by), united
@@ -340,7 +375,7 @@ def settle(
         joint = [one for one in together if set(one) <= set(rounds[-1])]
         fit = fit_form(rows, inputs, of_r, rounds[-1], joint)
         value = fit.v
-    return fit, transition, len(rounds) > 1 and rounds[-1] == rounds[-2]
+    return fit, transition, is_settled
 
 
 def with_anchor(choice: InputSelection, inputs: Inputs, anchor: Anchor) -> InputSelection:
@@ -367,22 +402,37 @@ def with_anchor(choice: InputSelection, inputs: Inputs, anchor: Anchor) -> Input
     return InputSelection(tuple(dict.fromkeys((*choice.inputs, *of_anchor))), choice.p_values)
 
 
-def reward_function(fit: RiskMinimum, anchor: Anchor, level: float) -> RowFunction:
-    """r of a minimum, raised by (1 - beta) `level`; errors are NaN where it is none."""
+def reward_function(
+    fit: RiskMinimum, anchor: Anchor, level: float, shift: Tensor | None = None
+) -> RowFunction:
+    """r of a minimum, raised by (1 - beta) `level`; errors are NaN where it is none.
+
+    `shift` (M,) of theta adds its square to the covariance.
+    """
     rows, size = fit.risk.rows, fit.risk.reward.size
     theta = np.zeros((len(rows.actions), size))
     theta[rows.others] = fit.point.theta.reshape(-1, size).numpy(force=True)
     theta[:, 0] += (1 - rows.discount) * level
     variance = covariance(fit).numpy(force=True)
+    if shift is not None:
+        variance += torch.outer(shift, shift).numpy(force=True)
     return RowFunction(
         fit.risk.reward, theta, anchor, variance if fit.converged else variance * np.nan
     )
 
 
 def estimate(
-    fit: RiskMinimum, anchor: Anchor, level: float, policy: Array, extra: Mapping[str, object]
+    fit: RiskMinimum,
+    wide: RiskMinimum,
+    anchor: Anchor,
+    level: float,
+    policy: Array,
+    extra: Mapping[str, object],
 ) -> Estimate:
-    """The fit as an Estimate; `policy` is (S, A) at its states, `level` is added to its V."""
+    """The fit as an Estimate; `policy` is (S, A) at its states, `level` is added to its V.
+
+    Intervals are of the `wide` minimum.
+    """
     risk, rows, point = fit.risk, fit.risk.rows, fit.point
     visits, free = rows.visits.numpy(force=True), risk.free
     size, monomials = float(visits.sum()), len(risk.reward.terms)
@@ -397,8 +447,8 @@ def estimate(
         **trust.of_choices(visits, policy, point.nll),
     }
     not_ok = tuple(reason for reason, holds in reasons.items() if holds)
-    reward, wide = reward_function(fit, anchor, level), widened(fit)
-    centre = reward if wide is fit else reward_function(wide, anchor, level)
+    reward = reward_function(fit, anchor, level)
+    centre = reward_function(wide, anchor, level, ridge_shift(wide))
     zeta = torch.stack([w @ c for w, c in zip(risk.factor, point.zeta, strict=True)])
     coefficients = zeta.numpy(force=True)
     coefficients[:, 0] += level
