@@ -14,7 +14,11 @@ README, GENERATED = ROOT / "README.md", ROOT / "paper_tables" / "generated"
 PAGES = [
     p for name in ("gladius", "proofs_checks", "paper_tables") for p in ROOT.glob(f"{name}/**/*.md")
 ]
-PAGES = [*ROOT.glob("*.md"), *(path for path in PAGES if path.parent.name != "templates")]
+PAGES = [
+    *ROOT.glob("*.md"),
+    *ROOT.glob(".github/*.md"),
+    *(path for path in PAGES if path.parent.name != "templates"),
+]
 WORDS = 25  # of a sentence, at most; a quotation counts as one
 LABEL = r"\b(lem|thm|prop|eq|def|ass|asmp|rem|cor|sec|tab|fig):\w|leak_free|author oracle"
 STARTS = ("bullet_list_open", "ordered_list_open", "blockquote_open", "heading_open")

@@ -51,7 +51,7 @@ def address(page: Path) -> Path:
 
 
 def build(site: Path, folder: Path) -> None:
-    """Write the site; `folder` has the results. The chapter on Rust (1987) is run only where econirl has the data."""
+    """Write the site. `folder` has the results. Rust's chapter is run where econirl is there."""
     texts = pages()
     bodies = {page: report.markdown(GRAPH.sub(r"```text\n\1```", x)) for page, x in texts.items()}
     for page in (GUIDE, RUST) if find_spec("econirl") else (GUIDE,):

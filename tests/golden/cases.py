@@ -2,9 +2,9 @@
 
 Its keys are 'data set/method/quantity'. The numbers are those of the library before it was rebuilt,
 or of release 0.2.0 where a method has improved in between. This command freezes those of cases
-whose method has changed on purpose, which the changelog names:
+that are new, or whose method has changed on purpose, which the changelog names:
 
-    python tests/golden/cases.py CASE ...
+    python tests/golden/cases.py bus/nfxp ...
 
 Beside the numbers are the status, what the method chose, and the amplification of rounding.
 """
@@ -198,9 +198,9 @@ def uncompile(patch: pytest.MonkeyPatch) -> None:
 
 
 def freeze(cases: Sequence[str]) -> None:
-    """Write the numbers of some cases, and of all the choices and the amplification."""
+    """Write all of some cases; without any, the choices and the amplification of all."""
     frozen, data = dict(np.load(FILE)), data_sets()
-    for key in sorted({key.rsplit("/", 1)[0] for key in frozen}):
+    for key in cases or sorted({key.rsplit("/", 1)[0] for key in frozen}):
         name, case = key.split("/")
         estimate = fit(name, data[name], case)
         found: dict[str, Any] = numbers(data[name], estimate)
