@@ -1,20 +1,20 @@
 """Imitation on gymnasium's environments: demonstrations, three learners, and their returns.
 
 A learner sees the demonstrations' (s, a, s', done) as `Transitions`, and beta. The environment's
-rewards score it and are used for nothing else. GLADIUS's anchor, action 0, gets the reward 0. All
-methods share the demonstrations of a training seed (see `demonstrations`).
+rewards score it and are used for nothing else. Profiled ERM's anchor, action 0, gets the reward 0.
+All methods share the demonstrations of a training seed (see `demonstrations`).
 
     bc        V - Q
     iq_learn  V - Q + (Q - beta V')^2 / (4 alpha), the chi-square objective of `iq_learn`, its
               temperature 1: BC and a penalty, bounded below on the expert's observations alone
-    gladius   `rows.network`: reward = linear + network, zeta solved for
-    bc, not restricted    the same with the network for the log-odds: BC, trained as GLADIUS
+    profiled_erm    `rows.network`: reward = linear + network, zeta solved for
+    the same, not restricted: the network is for the log-odds, and so it is BC
 
 The demonstrated choices have no randomness, so the risk of each method has no minimum: how sharp a
-sampled policy is depends on when the training stops. The last iterate is evaluated, at three
-budgets that no return has selected. BC and IQ-learn start from the same weights and draw the same
-batches, so they differ in the penalty alone. GLADIUS and the BC of its class start from the minimum
-over linear functions.
+sampled policy is depends on when the training stops. The last iterate is evaluated, after a number
+of steps that no return has selected. BC and IQ-learn start from the same weights and draw the same
+batches, so they differ in the penalty alone. Profiled ERM and the BC of its class start from the
+minimum over linear functions.
 """
 
 import time
@@ -40,7 +40,6 @@ from reproduce.cells.demonstrations import (
     demonstrations,
     evaluation_seeds,
     references,
-    score,
     scored,
     where_installed,
 )
@@ -69,17 +68,15 @@ def imitation_cell(
     name: str,
     trajectories: int,
     repetitions: int,
-    budgets: Sequence[int],
+    steps: int,
     episodes: int,
-    curve: tuple[int, int],
     restricted: bool = True,
 ) -> Cell:
     """The cell of a method (bc, iq_learn or profiled_erm) on the demonstrations of an environment.
 
     Args:
-        budgets: steps, ascending; the last policy is scored on all episodes. Profiled ERM after 0
-            steps is the linear function.
-        curve: training seeds and episodes on which the other budgets' policies are scored.
+        steps: of training. Profiled ERM after 0 steps is the linear function.
+        episodes: on which every policy is scored.
         restricted: of profiled_erm, whether the network is r; otherwise it is BC.
     """
     options: dict[str, object] = {"function_class": "mlp"} if method == "profiled_erm" else {}
@@ -90,9 +87,8 @@ def imitation_cell(
         "environment": name,
         "trajectories": trajectories,
         "repetitions": repetitions,
-        "budgets": list(budgets),
+        "steps": steps,
         "episodes": episodes,
-        "curve": list(curve),
         "seeds": STREAM,
         "seeds_row": f"{name}/{trajectories}",
     }
@@ -103,25 +99,24 @@ def imitation_cell(
 def learn(
     method: str,
     data: Sequence[Transitions],
-    budgets: Sequence[int],
+    steps: int,
     rngs: Sequence[np.random.Generator],
     restricted: bool = True,
-) -> tuple[list[list[Policy]], list[str]]:
-    """The policies of every data set at every budget, [data set][budget], and statuses.
+) -> tuple[Sequence[Policy], list[str]]:
+    """The policy of every data set, and statuses.
 
-    Every fit ends with its budget: `ok` says no more than that, and `not_converged` that
+    Every fit ends with its steps: `ok` says no more than that, and `not_converged` that
     profiled ERM could not solve for zeta.
     """
     if method != "profiled_erm":
         alpha = ALPHA if method == "iq_learn" else None
-        cloned = clone(data, budgets, rngs, alpha)
-        return [[*policies] for policies in cloned], ["ok"] * len(data)
+        return clone(data, steps, rngs, alpha), ["ok"] * len(data)
     fits = [
-        row_network(transitions, budgets, rng, restricted)
+        row_network(transitions, steps, rng, restricted)
         for transitions, rng in zip(data, rngs, strict=True)
     ]
     statuses = ["ok" if converged else "not_converged" for _, converged in fits]
-    return [policies for policies, _ in fits], statuses
+    return [policy for policy, _ in fits], statuses
 
 
 def gradient(
@@ -162,10 +157,10 @@ def gradient(
 
 def clone(
     data: Sequence[Transitions],
-    budgets: Sequence[int],
+    steps: int,
     rngs: Sequence[np.random.Generator],
     alpha: float | None,
-) -> list[list[Softmax]]:
+) -> list[Softmax]:
     """BC (`alpha` None) or IQ-learn: Adam at a constant rate, all data sets as one batch."""
     scalings = [nets.scaling(transitions.states) for transitions in data]
     rows = iq_learn.stack(
@@ -181,49 +176,37 @@ def clone(
     value = torch.cat([layer.flatten(1) for layer in start], dim=1)[:, None]
     slope, moments, rate = torch.empty_like(value), nets.no_moments([value]), torch.tensor(RATE)
     theta, slopes = (nets.views(flat, start) for flat in (value, slope))
-    policies: list[list[Softmax]] = [[] for _ in data]
-    for step in range(1, budgets[-1] + 1):
+    for step in range(1, steps + 1):
         gradient(theta, rows.draw(rngs, BATCH), alpha, slopes)
         nets.adam([value], moments, [slope], rate, step)
-        if step in budgets:
-            exact = [layer.double() for layer in theta]
-            trained = nets.networks(exact, iq_learn.ACTIVATION, scalings)
-            for of_data_set, network in zip(policies, trained, strict=True):
-                of_data_set.append(Softmax(network))
-    return policies
+    exact = [layer.double() for layer in theta]
+    return [Softmax(network) for network in nets.networks(exact, iq_learn.ACTIVATION, scalings)]
 
 
 def row_network(
     data: Transitions,
-    budgets: Sequence[int],
+    steps: int,
     rng: np.random.Generator,
     restricted: bool,
-) -> tuple[list[Policy], bool]:
-    """The policy at each budget, and whether zeta was solved for.
-
-    From budget to budget Adam starts anew, from its averaged weights. BC needs no zeta.
-    """
+) -> tuple[Policy, bool]:
+    """The policy of the averaged weights, and whether zeta was solved for. BC needs no zeta."""
     seed = int(rng.integers(2**31))
     options = row_networks.Options(HIDDEN, restricted, learning_rate=RATE, seed=seed)
     risk = NetworkRisk.of(data, ANCHOR, DISCOUNT, restricted)
     fit = row_networks.fit_line(risk, options)
-    policies: list[Policy] = []
-    for budget in budgets:
-        row_networks.train(fit, budget - fit.steps, options)
-        if restricted:
-            fit.evaluate()  # zeta at the averaged weights
-        reward = row_networks.reward_of(fit, ANCHOR)
-        policies.append(Softmax(replace(reward, is_q=True) if restricted else reward.outputs))
-    return policies, fit.is_solved
+    row_networks.train(fit, steps, options)
+    if restricted:
+        fit.evaluate()  # zeta at the averaged weights
+    reward = row_networks.reward_of(fit, ANCHOR)
+    return Softmax(replace(reward, is_q=True) if restricted else reward.outputs), fit.is_solved
 
 
 @where_installed
 def compute(cell: Cell) -> Result:
     """Demonstrate, learn and evaluate for each training seed.
 
-    Records and replications: those of `scored`, at the last budget. Arrays: `episodes` (seeds,
-    episodes) returns; `curve` (seeds, budgets) mean scores on the first episodes; `references`.
-    Settings: those of `imitation_cell`.
+    Records and replications: those of `scored`. Arrays: `episodes` (seeds, episodes) returns;
+    `references`. Settings: those of `imitation_cell`.
     """
     settings = cell.settings
     world, episodes = environment(settings["environment"]), settings["episodes"]
@@ -234,20 +217,13 @@ def compute(cell: Cell) -> Result:
     rngs = seeds.generators(cell, "training 0")
     start_time = time.process_time()
     restricted = settings["options"].get("restricted", True)
-    policies, statuses = learn(settings["method"], data, settings["budgets"], rngs, restricted)
+    policies, statuses = learn(settings["method"], data, settings["steps"], rngs, restricted)
     seconds = (time.process_time() - start_time) / len(data)
     starts = evaluation_seeds(world.name, episodes)
-    few, short = settings["curve"]
-    returns = np.stack([evaluate(world, budgets[-1], starts).returns for budgets in policies])
-    lines = []
-    for budgets, last in zip(policies[:few], returns, strict=False):
-        earlier = [evaluate(world, policy, starts[:short]).returns for policy in budgets[:-1]]
-        lines.append([r.mean() for r in (*earlier, last[:short])])
-    curve = np.array(lines).reshape(-1, len(settings["budgets"]))
+    returns = np.stack([evaluate(world, policy, starts).returns for policy in policies])
     arrays: dict[str, Array] = {
         "references": np.array(references(world.name, episodes)),
         "episodes": returns,
-        "curve": score(world.name, curve, episodes),
     }
     records, replications = scored(world.name, returns.mean(axis=1), episodes, statuses)
     return Result(tuple(records), replications, arrays, cpu_seconds=seconds)

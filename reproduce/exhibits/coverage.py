@@ -101,7 +101,7 @@ def designs() -> dict[str, Design]:
 FREQUENCIES, FEW = "frequencies", "few parameters"
 SIZES = {"bus": (50, 250), "rough": (50, 250), "regimes": (200,)}
 METHODS = {"NFXP": "nfxp", "CCP": "ccp", "ML-IRL": "ml_irl"}
-WITHOUT_FORM = {"GLADIUS": "profiled_erm", "Plug-in": "plug_in"}  # intervals of r, one feature
+WITHOUT_FORM = {"Profiled ERM": "profiled_erm", "Plug-in": "plug_in"}  # intervals of r, one feature
 BY_BOOTSTRAP = {"Semi-gradient": "semi_gradient"}  # at the larger size
 ALL = METHODS | WITHOUT_FORM | BY_BOOTSTRAP
 # design of `inputs_designs` -> its features beside the mileage, all of which matter
@@ -137,7 +137,7 @@ def entries(smoke: bool) -> list[Entry]:
         settings |= {"seeds": NAME, "seeds_row": f"{features}/100"}
         cell = Cell(NAME, settings, f"GLADIUS, {features}")
         row, protocol = f"{features}/100", f"leak_free {ON_OBSERVATIONS}"
-        listed.append(Entry(row, "GLADIUS", protocol, cell, "coverage"))
+        listed.append(Entry(row, "Profiled ERM", protocol, cell, "coverage"))
     return listed
 
 
@@ -277,7 +277,7 @@ def render(results: View, out: Path) -> None:
     """A line for each design, size and method."""
     frame, body = results.frame(), []
     for entry in results.entries:
-        key = (entry.row, entry.column, entry.protocol)
+        key = [entry.row, entry.column, entry.protocol]
         is_its = (frame[["row", "column", "protocol"]] == key).all(axis=1)
         mine = partial(texts, frame[is_its])
         kind = entry.protocol.removeprefix("leak_free ")
@@ -294,7 +294,7 @@ def render(results: View, out: Path) -> None:
             }
         )
     sets = int(frame["repetitions"].max())
-    error, costly_error = (math.sqrt(LEVEL * (1 - LEVEL) / n) for n in (sets, COSTLY_SETS))
+    error, costly_error = (math.sqrt(LEVEL * (1 - LEVEL) / n) for n in (max(sets, 1), COSTLY_SETS))
     numbers = {
         "sets": sets,
         "costly": COSTLY_SETS,

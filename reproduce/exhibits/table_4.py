@@ -19,7 +19,6 @@ Implementation choices:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -34,9 +33,6 @@ from reproduce.engine.view import View
 from reproduce.paper import published
 from reproduce.paper.targets import LEVEL, holm, interval, paired
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 NAME = "table_4"
 METHODS = {"Gladius": "profiled_erm", "IQ-learn": "iq_learn", "BC": "bc"}
 SAME_CLASS = "BC, row network"
@@ -47,10 +43,9 @@ LESS_IS_BETTER = "Acrobot"  # of the paper's measure
 SIZES = (1, 3, 7, 10, 15)
 MORE_SIZES = {"LunarLander-v3": (1, 2, 3, 7, 10, 15)}
 SEEDS, MANY, FEW_DEMONSTRATIONS = 10, 12, (1, 3)
-BUDGETS = {"profiled_erm": (0, 150, 375), "iq_learn": (240, 600, 1500), "bc": (240, 600, 1500)}
-SMOKE_BUDGETS = {"profiled_erm": (0, 2), "iq_learn": (2, 4), "bc": (2, 4)}
+STEPS = {"profiled_erm": 375, "iq_learn": 1500, "bc": 1500}
+SMOKE_STEPS = {"profiled_erm": 2, "iq_learn": 4, "bc": 4}
 EPISODES = 100
-CURVE, NO_CURVE = (5, 10), (0, 0)  # seeds and episodes of the earlier budgets, where drawn
 LEARNED, EXPERT = "leak_free", "Expert"
 EXPERT_EPISODES, SMOKE_EPISODES = 1000, 2
 # the experts' returns that Section 7 prints, with their deviations, and the rule nearest to each
@@ -75,9 +70,8 @@ def entries(smoke: bool) -> list[Entry]:
                     name,
                     size,
                     times,
-                    (SMOKE_BUDGETS if smoke else BUDGETS)[method],
+                    (SMOKE_STEPS if smoke else STEPS)[method],
                     SMOKE_EPISODES if smoke else EPISODES,
-                    (1, 1) if smoke else CURVE if size in (sizes[0], sizes[-1]) else NO_CURVE,
                     restricted=column in METHODS,
                 )
                 listed.append(Entry(row(name, size), column, LEARNED, cell, "% optimality"))
@@ -137,7 +131,7 @@ def _printed_lead(row: str, printed: pd.DataFrame) -> tuple[float, float, float]
 
 
 def render(results: View, out: Path) -> None:
-    """The table; pairs as CSV; the learning curves."""
+    """The table; pairs as CSV."""
     of_seeds = scores(results)
     printed = published.load(NAME).set_index(["row", "column", "statistic"])["value"].to_dict()
     frame = results.frame()
@@ -168,50 +162,12 @@ def render(results: View, out: Path) -> None:
     below = (*notes(NAME, divisors=divisors), *experts(frame), *leads(pairs))
     layout.write(lines, out, NAME, EXHIBIT.title, below)
     layout.write_csv(pairs, out / f"{NAME}_pairs.csv")
-    if of_seeds:
-        layout.save(_curves(results), out, f"{NAME}_curves")
 
 
 def _text(x: Array) -> str:
     """Mean and its interval."""
     mean, low, high = interval(x)
     return f"{mean:.1f} [{low:.1f}, {high:.1f}]"
-
-
-def _curves(results: View) -> Figure:
-    """Score against the budget, at the fewest and the most trajectories."""
-    figure = layout.new_figure(layout.PAGE, 4.2)
-    rows = rows_of(results)
-    starts = list(dict.fromkeys(label.partition("/")[0] for label in rows))
-    panels = figure.subplots(2, len(starts), squeeze=False, sharex=True, sharey="row")
-    budgets_of = SMOKE_BUDGETS if results.smoke else BUDGETS
-    for column_of_panels, start in zip(panels.T, starts, strict=True):
-        sizes = [label for label in rows if label.startswith(start)]
-        for axes, label in zip(column_of_panels, (sizes[0], sizes[-1]), strict=True):
-            for k, column in enumerate(COLUMNS):
-                curve = results.get(label, column, LEARNED).result.arrays.get("curve")
-                if curve is None:
-                    continue
-                share = np.array(budgets_of[METHODS.get(column, "profiled_erm")])
-                mean, low, _ = np.transpose([interval(scores) for scores in curve.T])
-                x = share / share[-1] + 0.02 * (k - 1.5)  # no interval hides another
-                is_bc = column == SAME_CLASS  # another class of the same method
-                name = "GLADIUS" if column == "Gladius" else column
-                colour, marker = layout.LOOKS["BC" if is_bc else name]
-                axes.errorbar(
-                    x, mean, mean - low, color=colour, label=name, marker="x" if is_bc else marker,
-                    linestyle=":" if is_bc else "-", markersize=4, linewidth=1, elinewidth=0.7,
-                )  # fmt: skip
-            name, _, number = label.partition("/")
-            some = "trajectories" if number != "1" else "trajectory"
-            layout.words(
-                axes, "share of the budget", title=f"{name.partition('-')[0]}, {number} {some}"
-            )
-    for axes in panels[:, 0]:
-        axes.set_ylabel("score", fontsize=layout.FONT)
-    full = max(panels.flat, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
-    layout.legend_below(figure, full, 4)
-    return figure
 
 
 def experts(frame: pd.DataFrame) -> list[str]:

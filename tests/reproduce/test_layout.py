@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from _pytest.mark import ParameterSet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -175,13 +174,7 @@ def test_the_committed_tables_make_a_document_and_none_is_too_wide(tmp_path: Pat
     assert "Overfull \\hbox" in compiled(wide, tmp_path)  # the log would tell
 
 
-def without_numbers(name: str) -> ParameterSet:
-    raised = {"coverage": DeprecationWarning}.get(name)
-    why = "draws what was not computed; a mend needs a new run of its cells"
-    return pytest.param(name, marks=pytest.mark.xfail(bool(raised), raises=raised, reason=why))
-
-
-@pytest.mark.parametrize("name", [without_numbers(name) for name in exhibits.names()])
+@pytest.mark.parametrize("name", exhibits.names())
 def test_an_exhibit_of_which_every_cell_failed_is_written_and_says_so(
     name: str, tmp_path: Path
 ) -> None:
