@@ -101,11 +101,11 @@ class Numbers:
         of = exhibits.load(exhibit).verdict
         return "" if of is None else of(self.folder).partition("\n")[0]
 
-    def agreeing(self, exhibit: str, protocol: str) -> str:
-        """`k of n`: how many printed MAPEs agree with the lines of a protocol."""
+    def agreeing(self, exhibit: str, protocol: str, word: str = AGREES) -> str:
+        """`k of n`: how many printed MAPEs agree with the lines of a protocol, or differ."""
         frame = compare.compare(exhibits.load(exhibit), self.folder)
         verdicts = frame.loc[frame["protocol"].eq(protocol) & frame["statistic"].eq("MAPE")]
-        return f"{verdicts['verdict'].eq(AGREES).sum()} of {len(verdicts)}"
+        return f"{verdicts['verdict'].eq(word).sum()} of {len(verdicts)}"
 
 
 def printed(exhibit: str, column: str, statistic: str = "MAPE", of: str = "number") -> Series:
