@@ -111,11 +111,13 @@ class FormBasis:
         model: the grid and the form that it was fitted with, of one data set.
         is_likelihood: whether theta-hat maximises the likelihood.
         weights: of the choices, where the criterion weighs them.
+        q: Q-hat on the grid, where its states are cells of the data's; r then has no errors.
     """
 
     model: Model
     is_likelihood: bool = False
     weights: Weights | None = None
+    q: StateFunction | None = None
 
 
 def make_grid(
