@@ -110,8 +110,7 @@ class FormBasis:
     Attributes:
         model: the grid and the form that it was fitted with, of one data set.
         is_likelihood: whether theta-hat maximises the likelihood.
-        weights: of the choices, where the criterion weighs them.
-        q: Q-hat on the grid, where its states are cells of the data's; r then has no errors.
+        weights, q: of the choices, where the criterion weighs them; Q-hat on a grid of cells.
     """
 
     model: Model
