@@ -14,6 +14,7 @@ import numpy as np
 from gladius import register
 from gladius.model.formula import linear_reward
 from gladius.model.increments import PooledIncrements
+from gladius.model.parametric import FormBasis
 from gladius.model.state_anchor import ANSWERS, AnchorAction, read_anchor_action
 from gladius.panel.anchor import AnchorReward, make_anchor
 from gladius.panel.frame import complete, warn_of_codes
@@ -152,23 +153,33 @@ def _warn_of_transitions(results: Results, where: str) -> None:
             message = f"transition: increments are not the same in all states{where}"
             message += f" (p_value is {p:.1g}), so that estimates may be wrong: give resets,"
             warnings.warn(f"{message} which may be functions, or leave it out", stacklevel=3)
-    if not results.has_frequencies or not results.diagnostics.converged:
+    basis = results.basis
+    if not isinstance(basis, FormBasis) or basis.model.transition_model is not None:
         return
+    if not results.diagnostics.converged:
+        return
+    counts = basis.model.counts
+    borrows = counts.followed[0][counts.present[0]] == 0
     try:
-        shift = results.shift_by_frequencies().abs().sort_values()
+        shifts = [results.shift_by_frequencies().abs()]
+        if borrows.any():
+            shifts.append(results.shift_by_frequencies(is_borrowed=True))
     except InputError:  # it has no standard errors
         return
-    if shift.iloc[-1] > SHIFT:
-        worst, by = shift.index[-1], shift.iloc[-1]
-        message = f"{worst}: the noise of estimated transition probabilities moves it by"
-        message += f" {by:.1f} standard errors{where}, and its bias may be several times that: if"
-        message += " increments are the same in all states, give transition=PooledIncrements(...)"
-        counts = results.form_errors.basis.model.counts
-        borrows = counts.followed[0][counts.present[0]] == 0
-        if borrows.any():
-            message += f"; {borrows.sum()} of {borrows.size} pairs of a state and an action were"
-            message += " never seen to be followed and borrow moves, whose error it does not show"
-        warnings.warn(message, stacklevel=3)
+    texts = []
+    if shifts[0].max() > SHIFT:
+        text = f"{shifts[0].idxmax()}: the noise of estimated transition probabilities moves it by"
+        text += f" {shifts[0].max():.1f} standard errors{where}, and its bias may be several times"
+        texts.append(f"{text} that")
+    if borrows.any() and (texts or shifts[1].max() > SHIFT):
+        text = f"{borrows.sum()} of {borrows.size} pairs of a state and an action were never seen"
+        text += f" to be followed{where} and borrow moves: if these differ by state, that moves"
+        texts.append(f"{text} {shifts[1].idxmax()} by about {shifts[1].max():.1f} standard errors")
+    if texts:
+        to = "" if register.takes(results.name, "transition") else "nfxp "
+        hint = f"if increments are the same in all states, give {to}transition="
+        hint += "PooledIncrements(...); else coarsen the states, or add data"
+        warnings.warn(f"{'; '.join(texts)}: {hint}", stacklevel=3)
 
 
 def _check_actions(data: Sequence[Transitions]) -> None:

@@ -34,7 +34,7 @@ from scipy.special import xlogy
 
 from gladius.baselines import nfxp
 from gladius.model.estimate import Estimate, Fit, StateFunction, row_estimates
-from gladius.model.parametric import Model, check_form, check_level, make_grid
+from gladius.model.parametric import FormBasis, Model, check_form, check_level, make_grid
 from gladius.model.reward_form import LinearReward, TableFunction
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Integers, Transitions, index_rows
@@ -96,6 +96,7 @@ def _fit_alone(data: Transitions, form: LinearReward, discount: float) -> Fit:
         q=partial(on_cells, on_grid.q, partition),
         reward=partial(on_cells, on_grid.reward, partition),
         extra={**on_grid.extra, **of_growth},
+        basis=FormBasis(model, q=on_grid.q),
     )
 
 

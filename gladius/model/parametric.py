@@ -110,12 +110,13 @@ class FormBasis:
     Attributes:
         model: the grid and the form that it was fitted with, of one data set.
         is_likelihood: whether theta-hat maximises the likelihood.
-        weights: of the choices, where the criterion weighs them.
+        weights, q: of the choices, where the criterion weighs them; Q-hat on a grid of cells.
     """
 
     model: Model
     is_likelihood: bool = False
     weights: Weights | None = None
+    q: StateFunction | None = None
 
 
 def make_grid(

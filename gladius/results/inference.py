@@ -329,7 +329,7 @@ def errors_of(estimate: Estimate) -> Errors | None:
     """The errors of an estimate, by what its method handed over with it."""
     basis = estimate.basis
     if isinstance(basis, FormBasis):
-        return FormErrors(basis, estimate.q_function)
+        return None if basis.q else FormErrors(basis, estimate.q_function)
     if isinstance(basis, FreeBasis):
         return FreeErrors(basis)
     return RowErrors(basis) if isinstance(basis, Centre) else None
@@ -337,32 +337,54 @@ def errors_of(estimate: Estimate) -> Errors | None:
 
 @one_thread()
 def shift_by_frequencies(
-    basis: FormBasis, theta: Array, draws: int, rng: np.random.Generator
+    basis: FormBasis,
+    theta: Array,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    is_borrowed: bool = False,
 ) -> Array:
-    """(k,) mean shift of theta-hat when P-hat gets the noise of its frequencies once more.
+    """(k,) how far errors of P-hat move theta-hat.
 
-    It shows about a third of the bias that the noise causes.
+    It is the mean shift when P-hat gets the noise of its frequencies once more. It shows about a
+    third of the bias that the noise causes. With `is_borrowed` it is the standard deviation of
+    theta-hat where each row that was never followed is that of one observation. If moves differ by
+    state, the other states say no more of such a row.
 
     Args:
         basis: of a model with transition probabilities by frequencies.
         theta: (k,) theta-hat.
         draws: number of them.
         rng: draws them.
+        is_borrowed: whether it is of the rows that were never followed.
     """
-    shifted = np.concatenate([found for found, _ in noisy(basis, theta, draws, rng)])
-    return np.asarray((shifted - theta).mean(axis=0))
+    blocks = noisy(basis, theta, draws, rng, is_borrowed=is_borrowed)
+    shift = np.concatenate([found for found, _ in blocks]) - theta
+    return np.asarray(shift.std(axis=0) if is_borrowed else shift.mean(axis=0))
 
 
-def noisy(basis: FormBasis, theta: Array, draws: int, rng: np.random.Generator) -> Blocks:
+def noisy(
+    basis: FormBasis,
+    theta: Array,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    is_borrowed: bool = False,
+) -> Blocks:
     """Blocks of (n, k) theta and (n, A, S, S) P, with the noise of frequencies once more.
 
     Each draw counts as many transitions of every (s, a) anew, by P-hat, and takes one Newton step
-    of maximum likelihood from theta-hat.
+    of maximum likelihood from theta-hat. With `is_borrowed` it counts one transition of every
+    (s, a) that was never followed, and no other.
     """
     model, weights = basis.model, basis.weights
     cells = cell_counts(model.counts, model.position, len(model.states))
     choices = model.visits[:1] if weights is None else weights.visits[None]
     times = cells.sum(axis=2)
+    if is_borrowed:
+        ends = np.maximum(1 - model.transition[0].sum(axis=2, keepdims=True), 0.0)
+        cells = np.concatenate([model.transition[0], ends], axis=2)
+        cells, times = cells / cells.sum(axis=2, keepdims=True), (times == 0).astype(float)
     seen = times > 0
     shares = cells[seen] / times[seen][:, None]
     size = max(1, LARGEST_TABLE // model.transition[0].size)

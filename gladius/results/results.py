@@ -21,7 +21,7 @@ from scipy.stats import chi2, norm
 from gladius.model.estimate import Estimate, Refit
 from gladius.model.formula import read_restrictions
 from gladius.model.mdp import Categorical
-from gladius.model.parametric import make_grid, positions
+from gladius.model.parametric import FormBasis, make_grid, positions
 from gladius.model.reward_form import LinearReward
 from gladius.model.state_anchor import Exchange
 from gladius.panel.anchor import Anchor
@@ -113,8 +113,8 @@ class Results(Estimate):
     @property
     def has_frequencies(self) -> bool:
         """Whether theta-hat rests on frequencies of the transitions of each state and action."""
-        errors = self._errors
-        return isinstance(errors, FormErrors) and errors.basis.model.transition_model is None
+        basis = self._basis
+        return isinstance(basis, FormBasis) and basis.model.transition_model is None
 
     @property
     def has_reward_errors(self) -> bool:
@@ -130,12 +130,16 @@ class Results(Estimate):
         return self._errors
 
     @property
-    def _errors(self) -> Errors | None:
-        """The errors of the method; those of a loaded fit come from a refit."""
+    def _basis(self) -> object:
+        """What the method handed over; that of a loaded fit comes from a refit."""
         if isinstance(self.basis, Refit):
             (again,) = self._refits([self.data], self._options)
             object.__setattr__(self, "basis", again and again.basis)
-        return errors_of(self)
+        return self.basis
+
+    @property
+    def _errors(self) -> Errors | None:
+        return errors_of(self) if self._basis else None
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -160,19 +164,25 @@ class Results(Estimate):
         return pd.DataFrame(matrix, index=params.index, columns=params.index)
 
     def shift_by_frequencies(
-        self, draws: int = 25, rng: int | np.random.Generator = 0
+        self, draws: int = 25, rng: int | np.random.Generator = 0, *, is_borrowed: bool = False
     ) -> pd.Series:
         """How far the noise of estimated transition probabilities moves theta-hat, in its errors.
 
         Args:
             draws, rng: number of draws of the transitions from P-hat; a seed or a generator.
+            is_borrowed: take the noise of one observation in each pair of a state and an action
+                that was never followed, and no other. The answer is then a standard deviation.
         """
-        if not self.has_frequencies:
+        basis, number = self._basis, check_whole("draws", draws, 2)
+        if not isinstance(basis, FormBasis) or not self.has_frequencies:
             hint = "it is for a form, with frequencies of transitions: without `transition`"
             raise InputError("method", self.name, hint)
-        number, basis = check_whole("draws", draws, 2), self.form_errors.basis
-        shift = shift_by_frequencies(basis, self.params.to_numpy(), number, generator(rng))
-        return pd.Series(shift / np.sqrt(np.diag(self.cov())), index=self.params.index)
+        theta = np.asarray(self.diagnostics.extra["theta"], dtype=float)
+        shift = shift_by_frequencies(basis, theta, number, generator(rng), is_borrowed=is_borrowed)
+        errors = FormErrors(basis, basis.q or self.q_function).cov("model", self.data)
+        # a method on cells has a parameter for each, which no name of the form is for
+        names = [f"theta_{i}" for i in range(len(theta))] if basis.q else self.params.index
+        return pd.Series(shift / np.sqrt(np.diag(errors)), index=names)
 
     cov_params = cov
 
