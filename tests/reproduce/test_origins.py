@@ -70,7 +70,9 @@ def test_the_page_has_the_counts() -> None:
         assert f"| **{word}** | {times[word]} | " in page
         assert f"| **{word}** | {times[word] + 1} | " not in page  # the control
     assert sum(times.values()) == len(counted)
-    assert f"The paper prints {len(counted)} numbers" in page
+    of_table_1 = counted["table"].eq("table_1").sum()
+    assert f"The paper prints {len(counted) - of_table_1} numbers" in page
+    assert f"Table 1 has {of_table_1} entries besides" in page
     assert times["same data"] == 44
 
 
