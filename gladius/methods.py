@@ -14,8 +14,9 @@ import numpy as np
 from gladius import register
 from gladius.model.formula import linear_reward
 from gladius.model.increments import PooledIncrements
+from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis
-from gladius.model.state_anchor import ANSWERS, AnchorAction, read_anchor_action
+from gladius.model.state_anchor import ANSWERS, AnchorAction, StateAnchor, read_anchor_action
 from gladius.panel.anchor import AnchorReward, make_anchor
 from gladius.panel.frame import complete, warn_of_codes
 from gladius.panel.record import Transitions
@@ -103,13 +104,15 @@ def fit(
         if method not in ANSWERS:
             hint = f"an anchor that depends on the state is for {', '.join(ANSWERS)}"
             raise InputError("anchor_action", anchor_action, hint)
-        if method == "profiled_erm" and options.setdefault("function_class", "smooth") != "smooth":
-            hint = "an anchor that depends on the state is for the class smooth"
+        if options.get("function_class") == "mlp":
+            hint = "an anchor that depends on the state is for the classes smooth and sparse"
             raise InputError("function_class", options["function_class"], hint)
         own = [exchange.data(rows) for rows in data]
     check_options(function, options)
     is_needed = "anchor" in register.needs(method)
     anchor = make_anchor(own, action, anchor_reward, must_occur=is_needed)
+    if exchange is not None:
+        anchor = StateAnchor(**vars(anchor), exchange=exchange)
     if isinstance(options.get("reward"), str):
         options["reward"] = linear_reward(options["reward"], data, anchor)
     _check_actions(data)
@@ -120,9 +123,7 @@ def fit(
         import_module(register.ROW_CLASSES["sparse"])
     with one_thread(*(rows.states for rows in data)):
         start_time = time.process_time()
-        estimates = function(own, anchor, beta, **options)
-        if exchange is not None:
-            estimates = [exchange.estimate(estimate) for estimate in estimates]
+        estimates = function(data, anchor, beta, **options)
         seconds = (time.process_time() - start_time) / len(data)
     results = []
     for estimate, rows in zip(estimates, data, strict=True):
@@ -136,7 +137,7 @@ def fit(
                 discount=beta,
                 options=options,
                 name=method,
-                exchange=exchange,
+                exchange=exchange if isinstance(estimate.basis, FreeBasis) else None,
             )
         )
     for i, found in enumerate(results):

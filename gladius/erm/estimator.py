@@ -35,8 +35,9 @@ from gladius.erm.misfit import PER_COEFFICIENT, RARE
 from gladius.erm.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
 from gladius.model import inversion as plug_in
 from gladius.model.estimate import Estimate, Fit, counts_estimates
-from gladius.model.frequencies import bellman_q, check_support, empirical_transition_probabilities
+from gladius.model.frequencies import bellman_q, check_support
 from gladius.model.risk import grouped_risk
+from gladius.model.state_anchor import StateAnchor, on_counts, transition_probabilities
 from gladius.panel.anchor import Anchor, check_anchor_support
 from gladius.panel.record import Counts, Transitions, group, never_followed
 from gladius.register import ROW_CLASSES
@@ -92,7 +93,7 @@ def fit(
         smooth_options = Options(**options)
         counts = _group(data, is_required=bool(options) or not is_default)
         if counts is not None:
-            return fit_counts(counts, anchor, discount, smooth_options)
+            return on_counts(fit_counts, counts, anchor, discount, smooth_options)
         function_class = "sparse"
     return _fit_observations(function_class, data, anchor, discount, options)
 
@@ -148,7 +149,7 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
         return _plug_in(counts, anchor, discount, options)
     counts.check_taken()
     check_anchor_support(counts, anchor.action)
-    p_hat = empirical_transition_probabilities(counts)
+    p_hat = transition_probabilities(counts, anchor)
     problem = Problem(counts, p_hat, anchor, discount)
     penalties = PENALTIES if options.penalty is None else np.array([options.penalty])
     smooth = fit_smooth(problem, penalties)
@@ -211,6 +212,11 @@ def anchored_line(grid: Array, table: Array, anchor: Anchor, states: Array) -> A
     `table` (m, A) are the rewards at the ordered states `grid` (m,). Beyond them the rewards
     continue the last two.
     """
+    change = anchor.exchange if isinstance(anchor, StateAnchor) else None
+    if change is not None:  # a line is that of the user's own action
+        table = change.table(grid[:, None], table)
     rewards = np.asarray(make_interp_spline(grid, table, k=1)(states[:, 0]))
+    if change is not None:
+        rewards = change.table(states, rewards)
     rewards[:, anchor.action] = anchor.values(states)
     return rewards

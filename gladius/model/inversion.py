@@ -19,8 +19,13 @@ from gladius.model.frequencies import (
     TransitionProbabilities,
     anchored_value,
     check_support,
-    empirical_transition_probabilities,
     from_choices,
+)
+from gladius.model.state_anchor import (
+    NearestChoices,
+    StateAnchor,
+    on_counts,
+    transition_probabilities,
 )
 from gladius.panel.anchor import (
     LARGEST_BORROWED_SHARE,
@@ -70,7 +75,7 @@ def fit(data: Sequence[Transitions], anchor: Anchor, discount: float) -> list[Es
     """
     counts = group(data)
     check_support(counts)
-    return fit_counts(counts, anchor, discount)
+    return on_counts(fit_counts, counts, anchor, discount)
 
 
 def fit_counts(
@@ -79,8 +84,13 @@ def fit_counts(
     """The plug-in of every replication of grouped data; the rest as in `fit`."""
     check_anchor_support(counts, anchor.action)
     counts.check_taken()
-    p_hat = empirical_transition_probabilities(counts)
-    policy = choice_frequencies(counts.visits, counts.states, pseudo_count)
+    p_hat, visits, states = transition_probabilities(counts, anchor), counts.visits, counts.states
+    change = anchor.exchange if isinstance(anchor, StateAnchor) else None
+    if change is not None:
+        visits = change.table(states, visits)
+    policy = choice_frequencies(visits, states, pseudo_count)
+    if change is not None:
+        policy = change.table(states, policy)
     if np.any(policy == 0):
         raise InputError("pseudo_count", pseudo_count, "give a positive number: a cell is empty")
     functions = invert(np.log(policy), counts.seen > 0, p_hat, anchor, discount)
@@ -113,7 +123,11 @@ def invert(
     log_odds = log_policy - log_policy[..., [a]]
     functions = []
     for r, source in enumerate(is_source):
-        advantage = NearestState(p_hat.states[source], log_odds[r, source])
+        advantage: StateFunction = NearestState(p_hat.states[source], log_odds[r, source])
+        if isinstance(anchor, StateAnchor):
+            states, change = p_hat.states[source], anchor.exchange
+            own = NearestState(states, change.table(states, log_odds[r, source]))
+            advantage = NearestChoices(change, own)
         functions.append(from_choices(advantage, v[r], p_hat, r, anchor, discount))
     return functions
 

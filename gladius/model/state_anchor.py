@@ -2,8 +2,9 @@
 
 In each state the numbers of a_s and of action 0 are exchanged. Action 0 is then the anchor in
 every state, so a method needs no code of its own. Its answers are exchanged back.
-This needs every action in every state, or another state's choices of another action would be
-borrowed. The class `smooth` compares neighbouring states: where a_s changes, two actions.
+What is borrowed from other states is borrowed before: it belongs to the same action there.
+The class `smooth` compares neighbouring states: where a_s changes, two actions.
+The class `sparse` exchanges nothing, since each action has functions of its own.
 """
 
 from __future__ import annotations
@@ -13,11 +14,17 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gladius.model.estimate import Estimate, StateFunction
+from gladius.model.frequencies import (
+    ActionRows,
+    TransitionProbabilities,
+    empirical_transition_probabilities,
+)
+from gladius.panel.anchor import Anchor, NearestState, named_column, state_table
 from gladius.panel.anchor import Column as Column
-from gladius.panel.anchor import named_column, state_table
-from gladius.panel.record import Transitions, index_rows
+from gladius.panel.record import Counts, Transitions
 from gladius.validate import Array, InputError, Integers, asked
 
 ANSWERS = ("plug_in", "profiled_erm")  # methods that take such an anchor
@@ -47,35 +54,49 @@ class Exchange:
             raise InputError("anchor_action", found, hint)
         return found.astype(np.int64)
 
-    def data(self, data: Transitions) -> Transitions:
-        """The observations with exchanged actions.
-
-        Raises:
-            InputError: a_s varies, and some action is never taken in a state.
-        """
-        own, taken = self.index(data.states), data.actions
-        states, (visited, _) = index_rows([data.states, data.next_states[~data.done]])
-        times = np.zeros((len(states), self.actions))
-        np.add.at(times, (visited, taken), 1.0)
-        if len(np.unique(self.index(states))) > 1 and np.any(times == 0):
-            state, action = np.argwhere(times == 0)[0]
-            where = f"action {action} never occurs in state {states[state].tolist()}"
-            hint = f"{where}: an anchor that depends on the state needs every action in every state"
-            raise InputError("anchor_action", "by state", hint)
-        return replace(data, actions=np.where(taken == own, 0, np.where(taken == 0, own, taken)))
+    def rows(self, states: Array, table: Array) -> Array:
+        """(A, n, ...) a table with a_s and action 0 exchanged."""
+        at, own, new = np.arange(len(states)), self.index(states), np.array(table)
+        new[own, at], new[0] = table[0], table[own, at]
+        return new
 
     def table(self, states: Array, table: Array) -> Array:
-        """(n, A) a table with exchanged columns."""
-        rows, own = np.arange(len(states)), self.index(states)
-        new = np.array(table)
-        new[rows, own], new[rows, 0] = table[:, 0], table[rows, own]
-        return new
+        """(..., n, A) a table with exchanged columns."""
+        return np.moveaxis(
+            self.rows(states, np.moveaxis(table, (-1, -2), (0, 1))), (0, 1), (-1, -2)
+        )
+
+    def data(self, data: Transitions) -> Transitions:
+        """The observations with exchanged actions."""
+        own, taken = self.index(data.states), data.actions
+        return replace(data, actions=np.where(taken == own, 0, np.where(taken == 0, own, taken)))
+
+    def counts(self, counts: Counts) -> Counts:
+        """The counts with exchanged actions."""
+        grid = counts.states
+        visits, followed = (self.table(grid, table) for table in (counts.visits, counts.followed))
+        moves = np.stack([self.rows(grid, table) for table in counts.moves])
+        return Counts(grid, visits, moves, followed)
 
     def estimate(self, estimate: Estimate) -> Estimate:
         """An estimate of the exchanged problem, in the numbers of the user's actions."""
         functions = (estimate.q_function, estimate.reward_function)
         q, reward = (Exchanged(function, self) for function in functions)
         return replace(estimate, q_function=q, reward_function=reward)
+
+
+@dataclass(frozen=True)
+class StateAnchor(Anchor):
+    """The anchor a_s by state; `action` is the base of log-odds, any of them."""
+
+    exchange: Exchange
+
+
+def own_actions(anchor: Anchor, states: Array) -> Integers:
+    """(n,) the anchor's action in each of (n, d) states."""
+    if isinstance(anchor, StateAnchor):
+        return anchor.exchange.index(states)
+    return np.full(len(states), anchor.action)
 
 
 @dataclass(frozen=True)
@@ -87,6 +108,62 @@ class Exchanged:
 
     def __call__(self, states: Array) -> Array:
         return self.exchange.table(states, self.function(states))
+
+
+@dataclass(frozen=True)
+class ExchangedRows:
+    """The `ActionRows` of one exchanged action."""
+
+    exchange: Exchange
+    own: tuple[ActionRows, ...]  # of the user's actions
+    action: int
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """(S,) states of the grid that the replication has itself."""
+        return self.own[0].present
+
+    def rows(self, grid: Array, states: Array) -> Array:
+        """(n, S) probabilities over the grid."""
+        every = np.stack([rows.rows(grid, states) for rows in self.own])
+        return np.asarray(self.exchange.rows(states, every)[self.action])
+
+
+@dataclass(frozen=True)
+class NearestChoices:
+    """(n, d) features -> (n, A) log-odds against a_s, from the choices in the nearest state."""
+
+    exchange: Exchange
+    own: NearestState  # of the user's actions
+
+    def __call__(self, states: Array) -> Array:
+        found = self.exchange.table(states, self.own(states))
+        return found - found[:, :1]
+
+
+def on_counts(
+    function: Callable[..., list[Estimate]], counts: Counts, anchor: Anchor, *given: Any
+) -> list[Estimate]:
+    """The estimates of a method on counts, in the numbers of the user's actions."""
+    if not isinstance(anchor, StateAnchor):
+        return function(counts, anchor, *given)
+    change = anchor.exchange
+    return [change.estimate(found) for found in function(change.counts(counts), anchor, *given)]
+
+
+def transition_probabilities(counts: Counts, anchor: Anchor) -> TransitionProbabilities:
+    """P-hat of counts, which are exchanged where the anchor depends on the state.
+
+    A pair that was never followed borrows from other states of the user's own action.
+    """
+    if not isinstance(anchor, StateAnchor):
+        return empirical_transition_probabilities(counts)
+    change, grid = anchor.exchange, counts.states
+    p_hat = empirical_transition_probabilities(change.counts(counts))
+    actions = range(counts.visits.shape[2])
+    pooled = tuple(tuple(ExchangedRows(change, own, a) for a in actions) for own in p_hat.pooled)
+    moves = np.stack([change.rows(grid, table) for table in p_hat.transition])
+    return TransitionProbabilities(grid, moves, pooled)
 
 
 def read_anchor_action(

@@ -24,9 +24,10 @@ Source: Aguirregabiria and Mira (2002), Proposition 4; Newey and McFadden (1994)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from functools import partial
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +35,10 @@ from scipy.special import logsumexp
 
 from gladius.baselines import nfxp
 from gladius.model.estimate import Estimate, StateFunction
+from gladius.model.frequencies import empirical_transition_probabilities
 from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis
+from gladius.model.state_anchor import StateAnchor
 from gladius.panel.record import Counts, Transitions, grid_positions
 from gladius.panel.ties import TIE
 from gladius.results.factors import Factor, factors_of, frequency_factors
@@ -285,9 +288,27 @@ class FreeErrors(Errors):
             design.reshape(size, actions, -1),
             self.basis.q,
             self.basis.discount,
-            frequency_factors(counts, self.basis.p_hat),
+            self.factors(),
             visits=counts.visits[0] + self.basis.pseudo_count,
             penalty=penalty,
+        )
+
+    def factors(self) -> tuple[Factor, ...]:
+        """The distributions that P-hat is made of, by the numbers of the actions here."""
+        basis, counts = self.basis, self.basis.counts
+        if not isinstance(basis.anchor, StateAnchor):
+            return frequency_factors(counts, basis.p_hat)
+        change, grid = basis.anchor.exchange, counts.states
+        own = change.counts(counts)
+        rows: Callable[[Any], Any] = partial(change.rows, grid)
+        return tuple(
+            Factor(
+                rows(one.uses),
+                rows(one.feeds),
+                rows(one.outcome),
+                one.worth and exchanged_worth(rows, one.worth),
+            )
+            for one in frequency_factors(own, empirical_transition_probabilities(own))
         )
 
     def supported(self) -> NDArray[np.bool_]:
@@ -301,6 +322,13 @@ class FreeErrors(Errors):
             found &= ~np.any(uses & is_few[:, a], axis=2).T
         found[:, a] = True
         return np.asarray(found & self.basis.counts.present[0][:, None])
+
+
+def exchanged_worth(
+    rows: Callable[[Array], Array], worth: Callable[[Array], Array]
+) -> Callable[[Array], Array]:
+    """A factor's worth with exchanged actions."""
+    return lambda v: rows(worth(v))
 
 
 @runtime_checkable

@@ -23,7 +23,7 @@ from gladius.model.formula import read_restrictions
 from gladius.model.mdp import Categorical
 from gladius.model.parametric import FormBasis, make_grid, positions
 from gladius.model.reward_form import LinearReward
-from gladius.model.state_anchor import Exchange
+from gladius.model.state_anchor import Exchange, StateAnchor
 from gladius.panel.anchor import Anchor
 from gladius.panel.frame import features
 from gladius.panel.record import Transitions, distinct_rows, grid_positions
@@ -76,7 +76,7 @@ class Results(Estimate):
         discount: beta.
         options: of the method.
         name: of the method in the register.
-        exchange: of actions, where the anchor depends on the state.
+        exchange: of actions, where the numbers of the basis are exchanged.
     """
 
     data: Transitions
@@ -535,15 +535,16 @@ class Results(Estimate):
         self, samples: Sequence[Transitions], options: Mapping[str, Any]
     ) -> list[Estimate | None]:
         """An estimate of each sample; None where it supports none."""
-        fit, change = import_module(METHODS[self.name]).fit, self.exchange
+        fit, anchor = import_module(METHODS[self.name]).fit, self.anchor
+        if self.exchange is not None and not isinstance(anchor, StateAnchor):  # saved by 0.3
+            anchor = StateAnchor(**vars(anchor), exchange=self.exchange)
         try:
-            own = samples if change is None else [change.data(sample) for sample in samples]
-            fits = fit(own, self.anchor, self.discount, **options)
+            fits = fit(samples, anchor, self.discount, **options)
         except InputError:
             if len(samples) == 1:
                 return [None]
             return [found for one in samples for found in self._refits([one], options)]
-        return list(fits) if change is None else [change.estimate(found) for found in fits]
+        return list(fits)
 
     def save(self, folder: Path | str) -> None:
         """Write this to a folder, as JSON and npz; `gladius.load` reads it."""

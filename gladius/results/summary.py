@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gladius.model.state_anchor import StateAnchor
 from gladius.panel.anchor import nearest
 from gladius.panel.record import Transitions, action_labels
 from gladius.validate import Array, InputError
@@ -57,7 +58,7 @@ def text_of(results: Any, level: float, kind: str) -> str:
     reasons = run.extra.get("not_ok_because", ())
     because = f", because {'; '.join(map(str, reasons))}" if isinstance(reasons, tuple) else ""
     anchor = "by state"
-    if results.exchange is None:
+    if results.exchange is None and not isinstance(results.anchor, StateAnchor):
         anchor = str((data.action_names or range(data.number_of_actions))[results.anchor.action])
     lines = [
         f"{results.method}: {run.status}{because if reasons else ''}",

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gladius.model.state_anchor import StateAnchor, own_actions
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Integers, Transitions, distinct_rows, index_rows
 from gladius.validate import Array
@@ -210,11 +211,12 @@ class Rows:
     action: Tensor  # (M,) their actions
     times: Tensor  # (M,) how often each occurs
     anchor_reward: Tensor  # (S,) r(s, a_s)
+    is_free: Tensor  # (S, A) 1 where r(s, a) is estimated, 0 for a_s
     # state_index, next_index: (n,) index of s and s' of each observation among the states
     state_index: Tensor
     next_index: Tensor
     continues: Tensor  # (n,) whether the path was seen to continue after it
-    anchor: int  # a_s
+    anchor: int  # a_s, or of actions that are a_s by state any: the base of log-odds
     discount: float  # beta
 
     @classmethod
@@ -226,21 +228,24 @@ class Rows:
         discount: float,
         by: float = 0.0,
     ) -> Rows:
-        """Group a data set by the inputs in use, and by the anchor's reward, lowered `by`."""
+        """Group a data set by the inputs in use, by a_s and by its reward, lowered `by`."""
         used = list(used)
         blocks = data.states, data.next_states
         distinct, (index, next_index) = index_rows([block[:, used] for block in blocks])
-        if callable(anchor.reward):
+        actions = data.number_of_actions
+        if callable(anchor.reward) or isinstance(anchor, StateAnchor):
             codes, levels = factorised(np.concatenate([anchor.values(block) for block in blocks]))
-            codes += np.concatenate([index, next_index]) * len(levels)
-            joint, pairs = factorised(codes)
+            size = len(levels) * actions
+            codes = codes * actions + np.concatenate([own_actions(anchor, x) for x in blocks])
+            joint, pairs = factorised(codes + np.concatenate([index, next_index]) * size)
             index, next_index = np.split(joint, [len(index)])
-            distinct, reward = distinct[pairs // len(levels)], levels[pairs % len(levels)]
+            distinct, label = distinct[pairs // size], pairs % size
+            reward, own = levels[label // actions], label % actions
         else:
-            reward = anchor.values(distinct)
+            reward, own = anchor.values(distinct), own_actions(anchor, distinct)
         states = np.zeros((len(distinct), data.states.shape[1]))
         states[:, used] = distinct
-        actions, count = data.number_of_actions, len(states)
+        count = len(states)
         pair = index * actions + data.actions
         visits, followed = (
             torch.tensor(np.bincount(rows, minlength=count * actions).reshape(-1, actions)).double()
@@ -260,6 +265,7 @@ class Rows:
             action=torch.tensor(moves % actions),
             times=torch.tensor(times.astype(float)),
             anchor_reward=torch.tensor(reward - by),
+            is_free=1.0 - torch.nn.functional.one_hot(torch.tensor(own), actions).double(),
             state_index=torch.tensor(index.astype(np.int32)),
             next_index=torch.tensor(next_index.astype(np.int32)),
             continues=torch.tensor(continues),
@@ -274,8 +280,18 @@ class Rows:
 
     @property
     def others(self) -> list[int]:
-        """The actions but the anchor."""
+        """The actions but the base of log-odds."""
         return [a for a in self.actions if a != self.anchor]
+
+    @cached_property
+    def estimated(self) -> list[int]:
+        """The actions whose rewards are not given in every state."""
+        return [a for a in self.actions if bool(self.is_free[:, a].any())]
+
+    @cached_property
+    def given(self) -> list[int]:
+        """The actions whose rewards are given in some state."""
+        return [a for a in self.actions if not bool(self.is_free[:, a].all())]
 
     @cached_property
     def seen(self) -> Tensor:

@@ -13,6 +13,7 @@ distinct states.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -46,12 +47,14 @@ class Block(NamedTuple):
     """States with the functions of r and, for each action, of zeta."""
 
     anchor_reward: Tensor
+    is_free: Tensor
     psi: Tensor
     phi: tuple[Tensor, ...]
 
     def take(self, index: Tensor) -> Block:
         """Some of the states."""
-        return Block(self.anchor_reward[index], self.psi[index], tuple(p[index] for p in self.phi))
+        reward, is_free, psi, phi = self
+        return Block(reward[index], is_free[index], psi[index], tuple(p[index] for p in phi))
 
 
 class Point(NamedTuple):
@@ -88,12 +91,13 @@ class ObservationRisk:
     @property
     def free(self) -> int:
         """M, the number of coefficients of r."""
-        return len(self.rows.others) * self.reward.size
+        return len(self.rows.estimated) * self.reward.size
 
     @cached_property
     def block(self) -> Block:
         """All states."""
-        return Block(self.rows.anchor_reward, self.reward(self.rows.states), self.phi)
+        rows = self.rows
+        return Block(rows.anchor_reward, rows.is_free, self.reward(rows.states), self.phi)
 
     @cached_property
     def phi(self) -> tuple[Tensor, ...]:
@@ -149,8 +153,10 @@ class ObservationRisk:
         """(n, A) Q = r + beta zeta."""
         q = torch.stack([block.phi[a] @ zeta[a] for a in self.rows.actions], dim=1)
         q *= self.rows.discount
-        q[:, self.rows.others] += block.psi @ theta.reshape(-1, self.reward.size).T
-        q[:, self.rows.anchor] += block.anchor_reward
+        of_r, given = self.rows.estimated, self.rows.given
+        free, fixed = block.is_free[:, of_r], 1 - block.is_free[:, given]
+        q[:, of_r] += free * (block.psi @ theta.reshape(-1, self.reward.size).T)
+        q[:, given] += fixed * block.anchor_reward[:, None]
         return q
 
     def with_ridge(self, value: Tensor) -> ObservationRisk:
@@ -219,7 +225,8 @@ class ObservationRisk:
             value = torch.logsumexp(q, dim=1)
             policy = torch.exp(q - value[:, None])
             spread = [policy[:, [c]] * block.phi[c] for c in rows.actions]
-            spread += [policy[:, [c]] * block.psi for c in rows.others]
+            odds = policy * block.is_free
+            spread += [odds[:, [c]] * block.psi for c in rows.estimated]
             means = source.T @ torch.cat([value[:, None], *spread], dim=1)
             regression.append(means[:, 0])
             jacobian.append(rows.discount * means[:, 1 : 1 + coefficients])
@@ -240,19 +247,19 @@ class ObservationRisk:
         With g = grad Q less that of the anchor, the gradient is the sum of (n(s) pi - n(s, .)) g,
         and Fisher's information the sum of n(s) Var_pi(g).
         """
-        rows, block, size = self.rows, self.block, self.reward.size
+        rows, block = self.rows, self.block
         step, slope = self.newton_step(theta, zeta)
         zeta = zeta + step
         miss = float(step.abs().max()) / (1 + float(zeta.abs().max()))
         log_policy = torch.log_softmax(self.q(block, theta, zeta), dim=1)
         policy = torch.exp(log_policy)
         residual = rows.seen[:, None] * policy - rows.visits
-        of_anchor = rows.discount * (block.phi[rows.anchor] @ slope[rows.anchor])
+        slopes = self.slopes(slope)
+        of_anchor = next(slopes)
         gradient, mean = of_anchor.new_zeros(self.free), torch.zeros_like(of_anchor)
         information = of_anchor.new_zeros((self.free, self.free))
-        for i, c in enumerate(rows.others):
-            odds = rows.discount * (block.phi[c] @ slope[c]) - of_anchor
-            odds[:, i * size : (i + 1) * size] += block.psi
+        for c, own in zip(rows.others, slopes, strict=True):
+            odds = own - of_anchor
             expected = rows.seen * policy[:, c]
             gradient += residual[:, c] @ odds
             information += odds.T @ (expected[:, None] * odds)
@@ -261,34 +268,45 @@ class ObservationRisk:
         nll = -float((rows.visits * log_policy).sum())
         return Point(theta, zeta, slope, nll, gradient, information, miss)
 
+    def slopes(self, slope: Tensor) -> Iterator[Tensor]:
+        """(S, M) dQ / dtheta of each action, the base of log-odds first."""
+        rows, block, size = self.rows, self.block, self.reward.size
+        for c in (rows.anchor, *rows.others):
+            of_q = rows.discount * (block.phi[c] @ slope[c])
+            if c in rows.estimated:
+                i = rows.estimated.index(c)
+                of_q[:, i * size : (i + 1) * size] += block.is_free[:, [c]] * block.psi
+            yield of_q
+
     def start(self) -> tuple[ObservationRisk, Tensor, Tensor, Tensor]:
         """The risk with a first ridge, and theta, zeta and (S,) V of the plug-in in this class.
 
         From a polynomial logit of the choices, V = r_A - log pi_A + beta zeta_A is linear in
-        zeta_A. The rest of Q - beta zeta is regressed on the functions of r.
+        zeta_A, where A is a_s. The rest of Q - beta zeta is regressed on the functions of r.
         """
         rows, block, anchor = self.rows, self.block, self.rows.anchor
         order = [*rows.others, anchor]
         design = polynomial(self.reward.standardised(rows.states))
         log_policy = torch.log_softmax(design @ logit(design, rows.visits[:, order]), dim=1)
         log_policy = log_policy[:, np.argsort(order)]
-        drift = rows.anchor_reward - log_policy[:, anchor]
+        fixed = 1 - rows.is_free  # the row of a_s
+        drift = rows.anchor_reward - (fixed * log_policy).sum(dim=1)
         risk, value = self, drift
         for _ in range(2):  # the ridge of the second round follows the V of the first
             risk = risk.with_ridge(value)
-            reached, source = risk.moves[anchor]
-            phi = risk.block.phi[anchor]
+            moves = [risk.moves[a] for a in rows.given]
+            phi = torch.cat([fixed[:, [a]] * risk.block.phi[a] for a in rows.given], dim=1)
             system = torch.eye(phi.shape[1], dtype=drift.dtype)
-            system -= rows.discount * source.T @ phi[reached]
-            zeta = torch.linalg.solve(system, source.T @ drift[reached])
-            value = drift + rows.discount * (phi @ zeta)
+            system -= rows.discount * torch.cat([source.T @ phi[at] for at, source in moves])
+            right = torch.cat([source.T @ drift[at] for at, source in moves])
+            value = drift + rows.discount * (phi @ torch.linalg.solve(system, right))
         risk = risk.with_ridge(value)
         zetas = risk.regress(value)
-        weighted = rows.seen[:, None] * block.psi
-        gram, theta = weighted.T @ block.psi, []
-        for a in rows.others:
+        theta = []
+        for a in rows.estimated:
+            weighted = (rows.is_free[:, a] * rows.seen)[:, None] * block.psi
             reward = value + log_policy[:, a] - rows.discount * (risk.block.phi[a] @ zetas[a])
-            theta.append(solve(gram, weighted.T @ reward))
+            theta.append(solve(weighted.T @ block.psi, weighted.T @ reward))
         return risk, torch.cat(theta), zetas, value
 
 
@@ -340,10 +358,9 @@ def covariance(fit: RiskMinimum) -> Tensor:
     """
     risk, rows, point = fit.risk, fit.risk.rows, fit.point
     policy, v = torch.softmax(fit.q, dim=1), fit.v
-    size, block = risk.reward.size, risk.block
-    slopes = [rows.discount * (block.phi[c] @ point.slope[c]) for c in rows.actions]
-    for i, c in enumerate(rows.others):
-        slopes[c][:, i * size : (i + 1) * size] += block.psi
+    block = risk.block
+    ordered = dict(zip((rows.anchor, *rows.others), risk.slopes(point.slope), strict=True))
+    slopes = [ordered[c] for c in rows.actions]
     mean = sum(policy[:, [c]] * slope for c, slope in enumerate(slopes))
     crossed = [
         rows.discount * (slope - mean).T @ ((rows.seen * policy[:, c])[:, None] * block.phi[c])

@@ -94,7 +94,7 @@ def significant_products(
     fit: RiskMinimum, pairs: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
     """Products of two inputs whose score passes at TERM."""
-    reward, actions = fit.risk.reward, len(fit.risk.rows.others)
+    reward, actions = fit.risk.reward, len(fit.risk.rows.estimated)
     terms = (*reward.terms, *pairs)
     wider = replace(reward, terms=terms, removed=np.zeros((len(terms), 0)))
     point = extend(fit, fit.risk.with_reward(wider))
@@ -114,7 +114,7 @@ def significant_products(
 
 def extend(fit: RiskMinimum, wider: ObservationRisk) -> Point:
     """The fit's theta as a point of a risk whose r has further functions, zero there."""
-    actions = len(wider.rows.others)
+    actions = len(wider.rows.estimated)
     table = fit.point.theta.new_zeros((actions, wider.reward.size))
     table[:, : fit.risk.reward.size] = fit.point.theta.reshape(actions, -1)
     return wider.point(table.reshape(-1), fit.point.zeta)
@@ -128,7 +128,7 @@ def drop_terms(fit: RiskMinimum) -> RiskMinimum:
     """
     while True:
         risk, point = fit.risk, fit.point
-        actions, size = len(risk.rows.others), risk.reward.size
+        actions, size = len(risk.rows.estimated), risk.reward.size
         price = min(actions * risk.rows.log_size, float(chdtri(actions, STAYS)))
         covariance = solve(point.information, torch.eye(risk.free).to(point.theta))
         walds = []
@@ -194,7 +194,7 @@ def fit_penalised(fit: RiskMinimum, wider: ObservationRisk) -> tuple[float, Risk
     lambda is that of the new functions; the penalty of the others does not change.
     """
     is_new = torch.arange(wider.reward.size) >= fit.risk.reward.size
-    is_new = is_new.repeat(len(wider.rows.others))
+    is_new = is_new.repeat(len(wider.rows.estimated))
     old = fit.penalty.new_zeros(len(is_new))
     old[~is_new] = fit.penalty
     point, tried, best = extend(fit, wider), [], fit
@@ -242,7 +242,11 @@ def widened(fit: RiskMinimum, rows: Rows, inputs: Inputs, columns: Sequence[int]
         inputs: standardised.
         columns: what r may depend on.
     """
-    reward, actions, size = fit.risk.reward, len(fit.risk.rows.others), len(fit.risk.reward.terms)
+    reward, actions, size = (
+        fit.risk.reward,
+        len(fit.risk.rows.estimated),
+        len(fit.risk.reward.terms),
+    )
     new = [k for k in columns if k not in reward.inputs]
     every = range(len(reward.inputs) + len(new))
     terms: list[tuple[int, ...]] = [(i,) for i in every]

@@ -56,8 +56,9 @@ from gladius.erm.observations.selection import (
     widened,
 )
 from gladius.model.estimate import Estimate, Fit
+from gladius.model.state_anchor import StateAnchor, own_actions
 from gladius.panel.anchor import Anchor
-from gladius.panel.record import Transitions
+from gladius.panel.record import Integers, Transitions
 from gladius.panel.ties import TIE, ranking
 from gladius.validate import Array, InputError
 
@@ -95,7 +96,9 @@ class RowFunction:
     def __call__(self, states: Array) -> Array:
         tensor = torch.tensor(states, dtype=torch.float64)
         values: Array = self.reward(tensor).numpy(force=True) @ self.theta.T
-        values[:, self.anchor.action] = self.anchor.values(states)
+        values[np.arange(len(states)), own_actions(self.anchor, states)] = self.anchor.values(
+            states
+        )
         if self.coefficients is not None:
             for a, features in enumerate(self.zeta):
                 values[:, a] += self.discount * (
@@ -107,10 +110,18 @@ class RowFunction:
         """(n, A) standard errors of r by `covariance` (M, M); 0 for the anchor."""
         psi = self.reward(torch.tensor(states, dtype=torch.float64)).numpy(force=True)
         size, found = self.reward.size, np.zeros((len(states), len(self.theta)))
-        for i, a in enumerate(np.delete(np.arange(len(self.theta)), self.anchor.action)):
+        for i, a in enumerate(self.estimated):
             own = slice(i * size, (i + 1) * size)
             found[:, a] = np.sqrt(np.einsum("nk,kl,nl->n", psi, self.covariance[own, own], psi))
+        found[np.arange(len(states)), own_actions(self.anchor, states)] = 0.0
         return found
+
+    @property
+    def estimated(self) -> Integers:
+        """The actions that have coefficients: all, if each is free in some state."""
+        every = np.arange(len(self.theta))
+        is_all = len(self.covariance) == self.theta.size
+        return every if is_all else np.delete(every, self.anchor.action)
 
 
 @dataclass(frozen=True)
@@ -162,6 +173,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     Raises:
         InputError: an input is no column of the state.
     """
+    anchor = known_anchor(data, anchor)
     of_reward, of_zeta = (column_indices(data, n, options) for n in ("inputs", "zeta_inputs"))
     inputs = Inputs.of(data.states)
     actions = torch.tensor(data.actions)
@@ -211,6 +223,25 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     }
     wide = widest(fit, inputs, data, anchor, level, of_reward)
     return estimate(fit, wide, anchor, level, policy, extra)
+
+
+def known_anchor(data: Transitions, anchor: Anchor) -> Anchor:
+    """The anchor, or the only action that it is in these data.
+
+    Raises:
+        InputError: some action is never taken where its reward is not given.
+    """
+    if not isinstance(anchor, StateAnchor):
+        return anchor
+    own, after = (own_actions(anchor, states) for states in (data.states, data.next_states))
+    if len(np.union1d(own, after)) == 1:
+        return Anchor(int(own[0]), anchor.reward)
+    never = np.setdiff1d(np.arange(data.number_of_actions), data.actions[data.actions != own])
+    if len(never):
+        hint = f"action {never[0]} is never taken where its reward is not given, so that the data"
+        hint += " say nothing of it there: give another anchor in those states, or leave them out"
+        raise InputError("anchor_action", "by state", hint)
+    return replace(anchor, action=int(np.bincount(data.actions).argmax()))
 
 
 def widest(
@@ -304,7 +335,7 @@ def settle_level(
         level += float(seen @ fit.v / seen.sum())
         before = fit
         fit, transition, is_settled = settle(*given, level, together)
-        shift = difference(before, fit, data)
+        shift = difference(before, fit, data, replace(anchor, reward=0.0))
         best = min(best, fit, key=lambda one: one.point.nll if one.converged else np.inf)
         if shift <= MOVED:
             break
@@ -312,20 +343,19 @@ def settle_level(
     return fit, transition, level, is_settled, shift <= MOVED and not is_beaten
 
 
-def difference(before: RiskMinimum, fit: RiskMinimum, data: Transitions) -> float:
+def difference(before: RiskMinimum, fit: RiskMinimum, data: Transitions, anchor: Anchor) -> float:
     """Root mean square move of r over the observations, in standard errors; inf if there are none.
 
-    The moves are those of every action against the anchor, whose level is the same in both.
+    The moves are those of every action against the anchor, whose reward is 0 in both.
     """
     if not (before.converged and fit.converged):
         return np.inf
-    anchor = Anchor(fit.risk.rows.anchor, 0.0)
     of_fits = [reward_function(one, anchor, 0.0) for one in (before, fit)]
     shift = of_fits[1](data.states) - of_fits[0](data.states)
     errors = of_fits[1].errors(data.states)
-    others = fit.risk.rows.others
+    is_free = np.arange(errors.shape[1]) != own_actions(anchor, data.states)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.sqrt(np.mean((shift[:, others] / errors[:, others]) ** 2)))
+        return float(np.sqrt(np.mean((shift[is_free] / errors[is_free]) ** 2)))
 
 
 def settle(
@@ -411,7 +441,7 @@ def reward_function(
     """
     rows, size = fit.risk.rows, fit.risk.reward.size
     theta = np.zeros((len(rows.actions), size))
-    theta[rows.others] = fit.point.theta.reshape(-1, size).numpy(force=True)
+    theta[rows.estimated] = fit.point.theta.reshape(-1, size).numpy(force=True)
     theta[:, 0] += (1 - rows.discount) * level
     variance = covariance(fit).numpy(force=True)
     if shift is not None:
@@ -436,6 +466,8 @@ def estimate(
     risk, rows, point = fit.risk, fit.risk.rows, fit.point
     visits, free = rows.visits.numpy(force=True), risk.free
     size, monomials = float(visits.sum()), len(risk.reward.terms)
+    in_free = (visits * rows.is_free.numpy(force=True)).sum(axis=0)[rows.estimated]
+    rarest = min(visits.sum(axis=0).min(), in_free.min())
     reasons = {
         "the steps did not converge": not fit.converged,
         "the steps that chose the form of r did not converge": not fit.is_sound,
@@ -443,7 +475,7 @@ def estimate(
         "the level of V did not settle": not extra["level_settled"],
         "choices are far from the fit along misfit_inputs": bool(extra["misfit_inputs"]),
         "too few observations for the coefficients of r": size < trust.PER_COEFFICIENT * free,
-        trust.RARE: visits.sum(axis=0).min() < trust.PER_COEFFICIENT * monomials,
+        trust.RARE: rarest < trust.PER_COEFFICIENT * monomials,
         **trust.of_choices(visits, policy, point.nll),
     }
     not_ok = tuple(reason for reason, holds in reasons.items() if holds)
@@ -453,9 +485,10 @@ def estimate(
     coefficients = zeta.numpy(force=True)
     coefficients[:, 0] += level
     q = replace(reward, zeta=risk.zeta, coefficients=coefficients, discount=rows.discount)
-    residual = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]
-    gap = rows.discount * (risk.block.phi[rows.anchor] @ residual)
-    bellman = float(rows.followed[:, rows.anchor] @ gap**2)  # there the error is that of zeta
+    residual, bellman = risk.regress(fit.v) - point.zeta, 0.0
+    for a in rows.given:  # there the error is that of zeta
+        gap = rows.discount * (risk.block.phi[a] @ residual[a])
+        bellman += float((rows.followed * (1 - rows.is_free))[:, a] @ gap**2)
     found = Fit(
         q,
         reward,
