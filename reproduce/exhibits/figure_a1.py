@@ -25,7 +25,7 @@ OURS = {
     ("Rust", "fresh"): "Rust",
     ("ML-IRL", "fresh"): "ML-IRL",
     (published.OURS, "leak_free smooth"): "profiled ERM",
-    ("GLADIUS", "author oracle"): "GLADIUS, author's code",
+    ("GLADIUS", "author oracle"): "author's code",
 }
 
 
