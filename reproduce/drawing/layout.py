@@ -30,7 +30,7 @@ MARKS = {"not_converged": "†", "diverged": "‡"}
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
 # method -> its colour and marker in every figure; numbers that the paper reports are hollow
-LOOKS = {"GLADIUS": (VERMILION, "o"), "authors' code": (PURPLE, "P"), "network": (GREEN, "v")}
+LOOKS = {published.OURS: (VERMILION, "o"), "GLADIUS": (PURPLE, "P"), "network": (GREEN, "v")}
 LOOKS |= {
     "Rust": (BLUE, "^"),
     "ML-IRL": (SKY, "D"),

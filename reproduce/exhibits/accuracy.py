@@ -30,7 +30,7 @@ from reproduce.paper.targets import MET, MISSED, UNDECIDED, repetitions, target_
 
 NAME, AFFINE = "accuracy", "affine"
 PLUG_IN = ("Plug-in", "leak_free tabular")
-SMOOTH = ("GLADIUS", "leak_free smooth")
+SMOOTH = (published.OURS, "leak_free smooth")
 RUST, RUST_GIVEN = ("Rust", "fresh"), ("Rust (theta_1 given)", "fresh")
 ORACLES = (RUST, RUST_GIVEN)  # know P and the linear form, so they need the affine true reward
 TESTS = 42  # verdicts, which Holm's rule corrects together
@@ -211,7 +211,7 @@ LINES = {
 }
 # (column, protocol) -> (label, method, marker)
 POINTS = {
-    SMOOTH: ("profiled ERM, no use of the true reward", "GLADIUS", "o"),
+    SMOOTH: ("profiled ERM, no use of the true reward", published.OURS, "o"),
     RUST: ("Rust", "Rust", "^"),
 }
 PRINTED = "GLADIUS"  # column of the paper

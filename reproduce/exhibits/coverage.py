@@ -135,7 +135,7 @@ def entries(smoke: bool) -> list[Entry]:
         settings = {"method": "profiled_erm", "design": name, "trajectories": 20 if smoke else 100}
         settings |= {"kind": ON_OBSERVATIONS, "repetitions": SMOKE_SETS if smoke else COSTLY_SETS}
         settings |= {"seeds": NAME, "seeds_row": f"{features}/100"}
-        cell = Cell(NAME, settings, f"GLADIUS, {features}")
+        cell = Cell(NAME, settings, f"profiled ERM, {features}")
         row, protocol = f"{features}/100", f"leak_free {ON_OBSERVATIONS}"
         listed.append(Entry(row, "Profiled ERM", protocol, cell, "coverage"))
     return listed

@@ -22,9 +22,9 @@ from reproduce.paper import published
 
 NAME = "figure_1"
 INPUTS, SMOKE_INPUTS = (2, 5, 20, 50, 100), (2,)
-OURS = ("GLADIUS", "leak_free sparse")
+OURS = (published.OURS, "leak_free sparse")
 DENSE, SPARSE = ("bound", "measured dense"), ("bound", "measured sparse")
-NETWORK = ("GLADIUS", "leak_free dense network")
+NETWORK = (published.OURS, "leak_free dense network")
 PLUG_IN = {"function_class": "mlp", "restricted": False}
 # (column, protocol) -> method, options, data sets up to K = SMALL, data sets above it: as few as
 # give the verdicts of 0.2.0's larger numbers, and a line of the figure where nothing is printed
@@ -75,7 +75,7 @@ LAYOUT = (
 )
 # line of the figure -> (method, label)
 LINES = {
-    OURS: ("GLADIUS", "profiled ERM, which selects covariates"),
+    OURS: (published.OURS, "profiled ERM, which selects covariates"),
     NETWORK: ("network", "plug-in network of all covariates"),
     ("SAmQ", "leak_free"): ("SAmQ", "SAmQ, our data"),
 }
@@ -91,7 +91,7 @@ def render(results: View, out: Path) -> None:
     """The table, and MAPE against K."""
     table = layout.side_by_side(results, LAYOUT, NAME, "K")
     differences = [_difference_to_no_inputs(results, str(k)) for k in table.index]
-    table[("GLADIUS", "ours minus ours at K = 0")] = differences
+    table[(published.OURS, "ours minus ours at K = 0")] = differences
     sizes = []
     for (column, protocol), (_, _, few, many) in FITS.items():
         network = " network" if protocol == NETWORK[1] else ""
@@ -139,12 +139,12 @@ def _difference_to_no_inputs(results: View, row: str) -> str:
 
 def reason(row: str, column: str, protocol: str) -> str:
     """Why ours differs from the paper's number."""
-    if protocol == published.PROCEDURES[NAME]:
+    if protocol == published.COUNTERPARTS[NAME]["GLADIUS"]:
         return "ten trainings of 20,000 epochs at each K, about 40 processor hours"
     if protocol == NETWORK[1]:
         return "a plug-in that uses no true reward; the paper's network minimises the risk"
     reasons = {
-        "GLADIUS": "ours uses no true reward and selects the inputs; the paper's learns them all",
+        OURS[0]: "ours uses no true reward and selects the inputs; the paper's learns them all",
         "SAmQ": "one parameter less to estimate; the paper's does not scale",
     }
     return reasons.get(column, "identifies no level of r")

@@ -20,12 +20,12 @@ from reproduce.paper import published
 
 MILEAGE = np.arange(1, MILEAGES + 1)
 ACTIONS = ((0, "maintain"), (1, "replace"))
-# (column, protocol) -> method; a column of panels
+# (column, protocol) -> title; a column of panels
 OURS = {
     ("Rust", "fresh"): "Rust",
     ("ML-IRL", "fresh"): "ML-IRL",
-    ("GLADIUS", "leak_free smooth"): "GLADIUS",
-    ("GLADIUS", "author oracle"): "authors' code",
+    (published.OURS, "leak_free smooth"): "profiled ERM",
+    ("GLADIUS", "author oracle"): "author's code",
 }
 
 
@@ -66,7 +66,7 @@ def published_errors(table: str) -> dict[tuple[str, int], Array]:
     for action, _ in ACTIONS:
         of_action = frame[frame["statistic"] == f"r a{action}"]
         by_column = of_action.pivot(index="row", columns="column", values="number").loc[rows]
-        for column, _ in OURS:
+        for column in {column for column, _ in OURS} & set(by_column):
             error = by_column[column] - by_column["Ground Truth"]
             differences[column, action] = error.to_numpy(dtype=float)
     return differences
@@ -77,8 +77,8 @@ def _draw(results: View, row: str, printed: dict[tuple[str, int], Array]) -> lay
     figure = layout.new_figure(layout.PAGE, 4.2)
     panels = figure.subplots(len(ACTIONS), len(OURS), sharex=True, sharey="row")
     for line, (action, heading) in zip(panels, ACTIONS, strict=True):
-        for axes, ((column, protocol), method) in zip(line, OURS.items(), strict=True):
-            colour, _ = layout.LOOKS[method]
+        for axes, ((column, protocol), title) in zip(line, OURS.items(), strict=True):
+            colour, marker = layout.LOOKS[column]
             axes.axhline(0.0, color=layout.BLACK, linewidth=0.6)
             result = results.get(row, column, protocol).result
             if result.arrays:
@@ -92,11 +92,11 @@ def _draw(results: View, row: str, printed: dict[tuple[str, int], Array]) -> lay
                 dots: dict[str, Any] = {"linestyle": "none", "color": layout.BLACK}
                 axes.plot(MILEAGE, errors(public, "best")[0, :, action], ".", **dots)
             style: dict[str, Any] = {"linestyle": "none", "markerfacecolor": "none"}
-            colour, marker = layout.LOOKS[column]
             style |= {"marker": marker, "color": colour, "markersize": 4}
-            axes.plot(MILEAGE, printed[column, action], **style)
+            if (column, action) in printed:
+                axes.plot(MILEAGE, printed[column, action], **style)
             axes.set_xticks(MILEAGE[1::2])
-            layout.words(axes, title=method.replace("authors'", "author's"))
+            layout.words(axes, title=title)
         layout.words(line[0], y=f"error of r, {heading} (utils)", title=line[0].get_title("left"))
     figure.supxlabel("mileage", fontsize=layout.FONT)
     return figure

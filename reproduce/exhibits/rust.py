@@ -25,6 +25,7 @@ from reproduce.drawing.notes import notes
 from reproduce.engine import seeds
 from reproduce.engine.nouns import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import View
+from reproduce.paper import published
 from reproduce.paper.judge import CRITICAL, number
 
 NAME = "rust"
@@ -46,7 +47,7 @@ FITS = {
     ("CCP", COMMON): "ccp",
     ("NFXP", FREE): "nfxp",
 }
-RAW = ("GLADIUS", "raw mileage")
+RAW = (published.OURS, "raw mileage")
 DRAWS = 500  # of theta, for the band of the figure
 REPLACE = 10.0  # cost of a replacement given to profiled ERM, which reports r above it
 POINTS = (0.0, 100.0, 200.0, 300.0)  # thousand miles
@@ -200,7 +201,7 @@ def _draw(results: View) -> layout.Figure:
         axes.plot(x[drawn], fit["probability"][drawn], color=colour, label="Rust, NFXP")
         smooth = results.get("group 4", RAW[0], f"leak_free {RAW[1]}").result.arrays
         label = "profiled ERM on raw mileage"
-        axes.plot(x[drawn], smooth["probability"], color=layout.LOOKS["GLADIUS"][0], label=label)
+        axes.plot(x[drawn], smooth["probability"], color=layout.LOOKS[RAW[0]][0], label=label)
         n, share = fit["observations"], fit["share"]
         middle = WIDTH * BAND * (np.arange(len(n)) + 0.5)
         error = CRITICAL * np.sqrt(share * (1 - share) / np.maximum(n, 1))

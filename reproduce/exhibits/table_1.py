@@ -156,9 +156,21 @@ LINES = (
     Line("Clare", "clare", "fixed point", starts="reward"),
     Line("ML-IRL", "ml_irl", "Newton", starts="theta", sets=MANY),
     Line("Model-enhanced AIRL", "airl", "fixed point", "", "rng", started=SPREAD),
-    Line("Ours", "profiled_erm", "Newton", wide=SMOOTH, silent=NO_START, sets=OURS_MANY),
     Line(
-        "Ours, sparse", "profiled_erm", "Fisher scoring", "sparse", silent=NO_START, sets=OURS_MANY
+        "Ours, profiled ERM",
+        "profiled_erm",
+        "Newton",
+        wide=SMOOTH,
+        silent=NO_START,
+        sets=OURS_MANY,
+    ),
+    Line(
+        "Ours, profiled ERM (sparse)",
+        "profiled_erm",
+        "Fisher scoring",
+        "sparse",
+        silent=NO_START,
+        sets=OURS_MANY,
     ),
     Line("Ours, Algorithm 1", "gladius", DESCENTS[1], "Algorithm 1", "rngs", NETWORK, NETWORK),
     Line(

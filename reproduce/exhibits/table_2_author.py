@@ -180,7 +180,7 @@ def render(results: View, out: Path) -> None:
 
 DODGE = 1.1  # factor between neighbouring markers of one N
 LINES = {"leak_free ML": ("Rust", "--"), f"measured {LEVEL}": ("network", ":")}
-LINES |= {"leak_free plug-in": ("plug-in", "-."), "leak_free ours": ("GLADIUS", "-")}
+LINES |= {"leak_free plug-in": ("plug-in", "-."), "leak_free ours": (published.OURS, "-")}
 
 
 def _draw(results: View) -> layout.Figure:
@@ -203,7 +203,7 @@ def _draw(results: View) -> layout.Figure:
             [y, *(z for group in FIRST for z in of_group(results, row, group, statistic))]
             for row, y in zip(rows, chosen, strict=True)
         ]
-        colour, marker = layout.LOOKS["authors' code"]
+        colour, marker = layout.LOOKS["GLADIUS"]
         low, high = ([f(y) for y in runs] for f in (min, max))
         axes.vlines(at, low, high, color=colour, linewidth=1.0, zorder=2)
         style = {"color": colour, "marker": ("o", "s")[shift], "markersize": 4.5}

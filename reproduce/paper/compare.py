@@ -1,7 +1,8 @@
 """Our numbers beside the published ones: z and a verdict for every printed number.
 
-A printed number has one counterpart among our lines, GLADIUS's two (`published.COUNTERPARTS`,
-`PROCEDURES`). Other lines of ours are variants, which are compared and not counted.
+A printed number has one counterpart among our lines (`published.COUNTERPARTS`). Beside the printed
+GLADIUS stands our own estimator too (`BESIDE`), whose difference from it is no failed reproduction.
+Other lines of ours are variants, which are compared and not counted.
 
 A printed number is one draw: one data set and one training, as in the public code. The test is
 Student's prediction interval from our repetitions over data sets of our own. An oracle's draw is a
@@ -56,7 +57,8 @@ FEW = 0.25  # share of fits without convergence up to which the others decide
 NOT_OK = "repetitions not ok"  # statistic beside the score
 KEY = ["row", "column", "protocol", "statistic"]
 TESTS = ["z", "p", "half_width"]
-COMPARED = [*KEY, "counted", "rule", "published", "published_spread", "published_se"]
+# `column` is ours, and `beside` the printed one
+COMPARED = [*KEY, "beside", "counted", "rule", "published", "published_spread", "published_se"]
 COMPARED += ["ours", "ours_se", "repetitions", "status", "reference", *TESTS, "verdict", "reason"]
 VERDICTS = ["exhibit", "row", "column", "statistic", "rule", "published", "ours", "reference"]
 VERDICTS += [*TESTS, "verdict", "reason"]
@@ -95,7 +97,7 @@ def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
         is_run = (folder / f"{exhibit.name}.csv").is_file()
         ours = _lines(read(exhibit.name, folder)) if is_run else {}
         frame = _compared(exhibit, ours, folder)
-        frame = frame[frame["counted"] | frame["rule"].ne("")].assign(exhibit=exhibit.name)
+        frame = frame[frame["counted"]].assign(exhibit=exhibit.name, column=frame["beside"])
         texts = []
         for line in frame.to_dict("records"):
             is_mean = line["column"] in exhibit.averaged
@@ -120,37 +122,32 @@ def _compared(exhibit: Exhibit, ours: Lines, folder: Path) -> pd.DataFrame:
         if key[0] == used
     }
     counterparts = published.COUNTERPARTS.get(exhibit.name, {})
-    protocols: dict[tuple[str, str, str], list[str]] = {}
-    for row, column, protocol, statistic in ours:
-        protocols.setdefault((row, column, statistic), []).append(protocol)
     lines = []
     for printed in published.with_errors(published.load(exhibit.published)).to_dict("records"):
         row, column, statistic = printed["row"], printed["column"], printed["statistic"]
         if statistic.endswith(published.DEVIATION):
             continue
-        rules = {counterparts.get(column, ""): ""}
-        if column in published.GLADIUS and exhibit.name in published.COUNTERPARTS:
-            rules = {counterparts[column]: published.FEASIBLE}
-            rules |= {published.PROCEDURES.get(exhibit.name, ""): published.PROCEDURE}
-        run = protocols.get((row, column, statistic), [])
-        missing = [protocol for protocol in rules if protocol and protocol not in run]
-        for protocol in [*missing, *run]:
-            key = (row, column, protocol, statistic)
+        is_gladius, rules = column in published.GLADIUS, dict[Key, str]()
+        if is_gladius and counterparts:
+            key = (row, published.OURS, published.BESIDE[exhibit.name], statistic)
+            rules[key] = published.FEASIBLE
+        if counterparts:
+            key = (row, column, counterparts[column], statistic)
+            rules[key] = published.PROCEDURE if is_gladius else ""
+        names = (column, published.OURS) if is_gladius else (column,)
+        run = [k for k in ours if (k[0], k[3]) == (row, statistic) and k[1] in names]
+        for key in [*(k for k in rules if k not in run), *run]:
             line = _line(exhibit, printed, key, ours, larger)
             if row in logged:
                 line["reason"] += f"; ours is {logged[row]}, as the experiment was logged"
-            is_counted = protocol == counterparts.get(column)
-            lines.append({**line, "counted": is_counted, "rule": rules.get(protocol, "")})
+            lines.append({**line, "counted": key in rules, "rule": rules.get(key, "")})
     return pd.DataFrame(lines, columns=pd.Index(COMPARED))
 
 
 def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines) -> dict[str, Any]:
     """One line of COMPARED, all but `counted` and `rule`."""
     row, column, protocol, statistic = key
-    is_public = protocol.startswith(published.PUBLIC)
-    is_procedure = is_public or protocol in published.PROCEDURES.values()
-    given = published.GIVEN | (set() if is_procedure else published.GIVEN_OURS)
-    mine = ours.get(key)
+    beside, mine = printed["column"], ours.get(key)
     numbers = {"value": math.nan, "se": math.nan, "repetitions": math.nan, "status": NOT_RUN}
     numbers |= dict(mine or {})
     test = Judgement(math.nan, NOTHING)
@@ -162,7 +159,7 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
         if is_resampled or (not status and key in larger):
             many, _, _ = _converged(larger, resampled if is_resampled else key)
             used = many if many["repetitions"] > used["repetitions"] else used
-        is_mean = column in exhibit.averaged  # else `se` is that of one draw
+        is_mean = beside in exhibit.averaged  # else `se` is that of one draw
         sd = float(used["se"]) * (math.sqrt(used["repetitions"]) if is_mean else 1.0)
         reference = Reference(float(used["value"]), sd, float(used["repetitions"]))
         is_own = printed["se"] != printed["spread"]  # its error over its episodes
@@ -173,15 +170,16 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
         verdict = status or test.verdict
     if printed["value"] == published.MISSING:
         verdict = BLANK
-    elif mine is not None and (column, statistic) in given:
+    elif mine is not None and (column, statistic) in published.GIVEN:
         test, verdict = Judgement(math.nan, NOTHING), GIVEN
-    elif mine is not None and is_public:
+    elif mine is not None and protocol.startswith(published.PUBLIC):
         test, verdict = Judgement(math.nan, NOTHING), SAME_DATA
     elif exhibit.name in published.OF_THE_REWARD and test.verdict != NOTHING:
-        verdict = published.NO_EVIDENCE.get(column, verdict)
+        verdict = published.NO_EVIDENCE.get(beside, verdict)
     reasons = [_why(verdict, test), *notes, exhibit.reason(row, column, protocol)]
     return {
         **dict(zip(KEY, key, strict=True)),
+        "beside": beside,
         "published": printed["value"],
         "published_se": printed["se"],
         "published_spread": printed["spread"],
@@ -280,10 +278,9 @@ def table(frame: pd.DataFrame, title: str, smoke: bool = False) -> Table:
 
 def summary(frame: pd.DataFrame) -> list[str]:
     """A line for each column and rule with the counts of its verdicts; the number of variants."""
-    is_judged = frame["counted"] | frame["rule"].ne("")
-    by_rule = frame[is_judged].groupby(["column", "rule"], sort=False)["verdict"]
+    by_rule = frame[frame["counted"]].groupby(["column", "rule"], sort=False)["verdict"]
     lines = [f"{c}{f', {rule}' if rule else ''}: {counts(words)}" for (c, rule), words in by_rule]
-    if variants := int((~is_judged).sum()):
+    if variants := int((~frame["counted"]).sum()):
         lines.append(f"{variants} comparisons of variants are not counted")
     return lines
 

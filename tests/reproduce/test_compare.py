@@ -93,7 +93,7 @@ def test_published_numbers_without_ours_are_listed_not_judged(tmp_path: Path) ->
     ours = pd.read_csv(tmp_path / "table_2.csv")
     ours[ours["column"] == "Rust"].to_csv(tmp_path / "table_2.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
-    assert len(frame) == 36 + 6  # GLADIUS has two counterparts
+    assert len(frame) == 36 + 6  # two lines of ours stand beside GLADIUS
     assert set(frame[frame["column"] != "Rust"]["status"]) == {"not_run"}
     assert len(decided(frame)) == 6
     assert (frame["verdict"] == BLANK).sum() == 2
@@ -118,7 +118,7 @@ def test_a_variant_is_compared_and_not_counted(tmp_path: Path) -> None:
     assert not variants["counted"].any()
     assert judged(variants) == {DIFFERS}
     assert decided(frame[frame["counted"]]).empty
-    assert "GLADIUS, feasible: 6 not run" in comparison.summary(frame)
+    assert "Profiled ERM, feasible: 6 not run" in comparison.summary(frame)
     assert comparison.summary(frame)[-1] == "34 comparisons of variants are not counted"
 
 
@@ -188,10 +188,17 @@ def test_every_printed_column_has_a_counterpart_that_its_exhibit_lists() -> None
         entries = {(e.column, e.protocol) for e in exhibits.load(name).checked_entries(False)}
         printed = set(published.load(name)["column"])
         assert printed <= set(columns)
-        assert {(c, p) for c, p in columns.items() if c in printed} <= entries
-        procedure = published.PROCEDURES.get(name)
-        is_run = ("GLADIUS", procedure) in entries
-        assert is_run == (procedure is not None and name not in ("figure_1", "table_4"))
+        missing = {(c, p) for c, p in columns.items() if c in printed} - entries
+        is_missing = name in ("figure_1", "table_4")
+        assert {c for c, _ in missing} == printed & set(published.GLADIUS if is_missing else ())
+        assert (published.OURS, published.BESIDE[name]) in entries
+
+
+def test_our_own_estimator_is_never_called_gladius() -> None:
+    entries = [e for name in exhibits.names() for e in exhibits.load(name).checked_entries(False)]
+    columns = {e.column for e in entries if e.cell.settings.get("method") == "profiled_erm"}
+    assert published.OURS in columns
+    assert not columns & {*published.GLADIUS}
 
 
 def test_a_counterpart_that_is_not_run_is_no_agreement() -> None:
@@ -301,8 +308,8 @@ def test_the_printed_table_and_summary_say_what_was_found(tmp_path: Path) -> Non
     assert comparison.summary(frame) == [
         "Rust: 6 differ",
         "ML-IRL: 6 differ",
-        "GLADIUS, procedure: 6 not run",
-        "GLADIUS, feasible: 6 differ",
+        "Profiled ERM, feasible: 6 not run",
+        "GLADIUS, procedure: 6 differ",
         "SAmQ: 4 not comparable, 2 not printed",
         "IQ-learn: 6 not identified",
         "BC: 6 not identified",
@@ -312,11 +319,15 @@ def test_the_printed_table_and_summary_say_what_was_found(tmp_path: Path) -> Non
 def test_the_command_prints_the_verdicts(tmp_path: Path) -> None:
     write_ours(tmp_path, 0.0)
     ours = pd.read_csv(tmp_path / "table_2.csv", dtype={"row": str})
-    ours.loc[ours["column"] == "GLADIUS", "value"] = 1e3
-    ours.to_csv(tmp_path / "table_2.csv", index=False)
+    beside = ours[ours["column"] == "GLADIUS"].assign(column=published.OURS, value=1e3)
+    beside["protocol"] = published.BESIDE["table_2"]
+    variant = beside.assign(protocol="leak_free mlp")
+    pd.concat([ours, beside, variant]).to_csv(tmp_path / "table_2.csv", index=False)
     done = CliRunner().invoke(app, ["compare", "table_2", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    assert {"Rust: 6 agree", "GLADIUS, feasible: 6 differ"} <= set(done.output.splitlines())
+    expected = {"GLADIUS, procedure: 6 agree", "Profiled ERM, feasible: 6 differ"}
+    expected |= {"6 comparisons of variants are not counted"}
+    assert expected <= {line.strip() for line in done.output.splitlines()}
 
 
 def test_the_verdicts_have_a_line_for_every_printed_number() -> None:

@@ -105,6 +105,6 @@ def test_figure_1_is_drawn(tmp_path: Path) -> None:
     results = View(entries, [stored(result) for _ in entries], True)
     frame = written(figure_1.EXHIBIT, results, tmp_path)
     assert {"figure_1.png", "figure_1.pdf"} <= {path.name for path in tmp_path.iterdir()}
-    protocols = set(frame[frame["column"] == "GLADIUS"]["protocol"])
+    protocols = set(frame[frame["column"] == "Profiled ERM"]["protocol"])
     assert protocols == {figure_1.OURS[1], figure_1.NETWORK[1]}
     assert "0.00 (0.00)" in (tmp_path / "figure_1.tex").read_text("utf-8")

@@ -10,7 +10,7 @@ from reproduce.paper import scorecard
 
 GENERATED = Path(__file__).parents[2] / "paper_tables" / "generated"
 VERDICTS = pd.read_csv(GENERATED / "verdicts.csv", dtype=str, keep_default_na=False)
-PROTOCOLS = {"GLADIUS feasible": "leak_free smooth", "GLADIUS procedure": "author oracle"}
+OF_RULE = {"feasible": "Profiled ERM/leak_free smooth", "procedure": "GLADIUS/author oracle"}
 KEY = ["row", "column", "protocol"]
 
 
@@ -26,7 +26,7 @@ def test_gladius_in_table_2_by_students_prediction() -> None:
     """Each printed error as one draw of a law with the mean and deviation of our repetitions."""
     ours = pd.concat([converged("accuracy"), converged("table_2")]).drop_duplicates(KEY)
     printed = VERDICTS[VERDICTS["exhibit"].eq("table_2") & VERDICTS["column"].eq("GLADIUS")]
-    printed = printed.assign(protocol=(printed["column"] + " " + printed["rule"]).map(PROTOCOLS))
+    printed[["column", "protocol"]] = printed["rule"].map(OF_RULE).str.split("/", expand=True)
     both = printed.merge(ours, on=KEY, suffixes=("", " of ours"))
     assert len(both) == 12
     theirs = both["published"].str.extract(r"(\S+) \(")[0].astype(float)

@@ -54,5 +54,5 @@ def test_reasons_name_the_uses_of_the_truth() -> None:
     assert table_2.reason("50", "GLADIUS", "author level-0 last") == "uses no truth"
     both = table_2.reason("50", "GLADIUS", "author oracle")
     assert both.startswith("uses the truth: level started at the truth, epoch chosen by")
-    assert table_2.reason("50", "GLADIUS", "leak_free smooth") == "uses no truth"
+    assert table_2.reason("50", "Profiled ERM", "leak_free smooth") == "uses no truth"
     assert table_2.reason("50", "ML-IRL", "fresh") == "two parameters, P known"
