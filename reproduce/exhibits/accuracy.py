@@ -29,6 +29,7 @@ from reproduce.paper.judge import CRITICAL, number
 from reproduce.paper.targets import MET, MISSED, UNDECIDED, repetitions, target_test, verdicts
 
 NAME, AFFINE = "accuracy", "affine"
+SEEDS = "accuracy_0_4"  # other data sets than those of 0.3.0, which `HARD` and `FITS` rest on
 PLUG_IN = ("Plug-in", "leak_free tabular")
 SMOOTH = (published.OURS, "leak_free smooth")
 RUST, RUST_GIVEN = ("Rust", "fresh"), ("Rust (theta_1 given)", "fresh")
@@ -70,7 +71,7 @@ def entries(smoke: bool) -> list[Entry]:
                 method, options, settings = table_2.FITS[which]
                 times = times if truth == AFFINE else HARD.get(row, LEAST)
                 times = SMOKE_REPETITIONS if smoke else times
-                settings = settings | {"truth": truth, "seeds": NAME, "seeds_row": row}
+                settings = settings | {"truth": truth, "seeds": SEEDS, "seeds_row": row}
                 settings |= {"repetitions": times, "drawn": "counts"}
                 listed.append(Entry(row, *which, fitting(method, n, smoke, options, **settings)))
         if truth == AFFINE:
@@ -84,7 +85,7 @@ def entries(smoke: bool) -> list[Entry]:
 def _simulated(trajectories: int, row: str, smoke: bool) -> Cell:
     """Table 2's fit on simulated data sets of this exhibit."""
     fit = table_2.cell(*SIMULATED, trajectories, smoke)
-    settings = {**fit.settings, "seeds": NAME, "seeds_row": row}
+    settings = {**fit.settings, "seeds": SEEDS, "seeds_row": row}
     settings["repetitions"] = SMOKE_REPETITIONS if smoke else SIMULATIONS
     return Cell("errors", settings, f"{fit.label}, errors")
 
