@@ -67,7 +67,7 @@ else:
         return sorted({*globals(), *MODULES, *SUBMODULES})
 
 
-__version__ = "0.3.1"
+__version__ = "0.4.0"
 __all__ = [
     "METHODS",
     "BusEngine",
