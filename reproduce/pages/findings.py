@@ -18,6 +18,7 @@ from gladius.validate import InputError
 from proofs_checks.claims import OURS
 from proofs_checks.numbering import PAPER
 from reproduce import exhibits
+from reproduce.cells import public_fits
 from reproduce.engine.output import read_manifest
 from reproduce.engine.progress import duration
 from reproduce.exhibits import table_4
@@ -138,7 +139,7 @@ def environment(folder: Path) -> Environment:
     names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
     names += ["agreeing", "agreed", "time", "verdict"]
     made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
-    made.globals |= {"shares": origins.shares, "brief": False}
+    made.globals |= {"shares": origins.shares, "brief": False, "step": public_fits.STEP}
     made.globals |= {"origins": origins.counts, "words": origins.WORDS, "stored": origins.stored}
     made.globals |= {"verdicts": lambda: numbers.verdicts, "experts": table_4.EXPERTS}
     made.globals["totals"] = lambda: scorecard.totals(numbers.verdicts)
