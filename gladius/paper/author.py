@@ -151,7 +151,7 @@ def passes(
     return found
 
 
-@without_denormals()  # those of dead units; no number changes
+@without_denormals()  # dead units have them; all trainings compared had the same bits
 def run(
     data: Sequence[Transitions],
     anchor: Anchor,
