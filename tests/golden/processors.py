@@ -56,7 +56,8 @@ def environment(setting: dict[str, str]) -> dict[str, str]:
         "MKL_CBWR": "CNR:COMPATIBLE" in text,
         # without AVX-512 it has nothing to do
         "MKL_ENABLE_INSTRUCTIONS": "MKL_VERBOSE" in text and "AVX-512" not in text,
-        "ATEN_CPU_CAPABILITY": "torch DEFAULT" in found,
+        # the second is what torch 2.5 calls it
+        "ATEN_CPU_CAPABILITY": "torch DEFAULT" in found or "torch NO AVX" in found,
         "NPY_DISABLE_CPU_FEATURES": "numpy none" in found,
         "GLIBC_TUNABLES": found[-1] != native[-1],
     }
