@@ -5,6 +5,7 @@ not finite or not unique is an InputError with the command that makes it.
 """
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
@@ -26,6 +27,11 @@ from reproduce.paper import compare, origins, published, scorecard
 from reproduce.paper.judge import AGREES, DIFFERS, UNCLEAR, number
 
 Series = Mapping[str, float]  # row -> number
+FINDING = re.compile(  # number, heading, sentences, limitation, command; what stands below
+    r"^\*\*(\d+)\. (.+?)\*\* (.+?)(?: \*(Limitation: .+?)\*(?: (`[^\n]+))?)?\n"
+    r"(.*?)(?=^\*\*\d+\. |\Z)",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)

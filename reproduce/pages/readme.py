@@ -65,8 +65,8 @@ def contents(
     """
     is_inside = folder.is_relative_to(ROOT)
     link = folder.relative_to(ROOT).as_posix() if is_inside else folder.as_posix()
-    about = {"link": link, "mark": MARK, "brief": True, **describe(exhibits, problems, folder)}
-    about["within_report"] = False
+    about = {"link": link, "mark": MARK, "brief": True, "within_report": False}
+    about |= describe(exhibits, problems, folder)
     text = readme.read_text("utf-8")
     for name, template in SECTIONS.items():
         text = section(text, name, rendered(template, folder, about))
@@ -162,7 +162,7 @@ def section(text: str, name: str, content: str) -> str:
     """The text with this content between the marks of that name, and nothing else changed."""
     pattern = re.compile(rf"<!-- {name}: [^\n]*-->.*?<!-- /{name} -->", re.DOTALL)
     if not pattern.search(text):
-        hint = f"put the lines <!-- {name}: {MARK} --> and <!-- /{name} --> into it"
+        hint = f"put the lines <!-- {name}: reproduce readme --> and <!-- /{name} --> into it"
         raise InputError("readme", "README.md", hint)
-    inside = f"<!-- {name}: {MARK} -->\n{content}\n<!-- /{name} -->"
+    inside = f"<!-- {name}: reproduce readme -->\n{content}\n<!-- /{name} -->"
     return pattern.sub(lambda _: inside, text, count=1)

@@ -38,9 +38,6 @@ COMPARED = [*compare.KEY, "published", "published_se", "ours", "ours_se", "verdi
 CHAIN = ROOT / "proofs_checks" / "corrected" / "corrected.md"
 ALTS = Path(__file__).parents[1] / "templates" / "alts.csv"
 IMAGE = re.compile(r'<img src="\./([^"]+)"[^>]*>')
-FINDING = re.compile(  # number, heading, sentences, limitation, command; what stands below
-    r"\*\*(\d+)\. (.+?)\*\* (.+?)(?: \*(Limitation: .+?)\*(?: (`[^\n]+))?)?\n(.*)", re.DOTALL
-)
 VERDICTS = (*("fails", "vacuous", "holds-if", "misprint", "undecidable", "does-not-hold", "holds"),)
 
 
@@ -48,8 +45,8 @@ def page(folder: Path) -> str:
     """The HTML of the page."""
     loaded = {kind: list(map(exhibits.load, exhibits.of_kind(kind))) for kind in ("paper", "own")}
     found = check([*loaded["paper"], *loaded["own"]], folder)
-    about = readme.describe([], found, folder) | {"link": ".", "mark": readme.MARK}
-    about["within_report"] = True
+    about = {"link": ".", "mark": readme.MARK, "within_report": True}
+    about |= readme.describe([], found, folder)
     templates = dict(readme.SECTIONS)
     templates |= {name: f"{name}.md" for name in ("deviations", "limits", "methods")}
     texts = {name: readme.rendered(text, folder, about) for name, text in templates.items()}
@@ -83,14 +80,12 @@ def release() -> dict[str, str]:
 def listed(text: str) -> list[dict[str, Any]]:
     """The parts of each finding in the README's section."""
     found = []
-    for finding in re.split(r"^(?=\*\*\d+\. )", text + "\n", flags=re.MULTILINE):
-        if match := FINDING.fullmatch(finding):
-            number, heading, body, limit, command, below = match.groups("")
-            texts = {"text": body, "limit": limit, "command": command}
-            texts["below"] = IMAGE.sub("", below)
-            marked = {name: Markup(markdown(words)) for name, words in texts.items()}
-            others = {"number": number, "heading": heading, "pictures": IMAGE.findall(below)}
-            found.append(marked | others)
+    for number, heading, body, limit, command, below in findings.FINDING.findall(text + "\n"):
+        texts = {"text": body, "limit": limit, "command": command}
+        texts["below"] = IMAGE.sub("", below)
+        marked = {name: Markup(markdown(words)) for name, words in texts.items()}
+        others = {"number": number, "heading": heading, "pictures": IMAGE.findall(below)}
+        found.append(marked | others)
     return found
 
 

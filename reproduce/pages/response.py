@@ -13,13 +13,12 @@ from gladius.validate import InputError
 from proofs_checks.claims import errors
 from proofs_checks.numbering import PAPER
 from proofs_checks.pages import ERRATA, numbers, text
+from reproduce.pages import findings
 
 FILE = "RESPONSE.md"
 REPLIES = Path(__file__).parents[1] / "paper" / "replies.csv"
 STATES = r"open|accepted|fixed in version \d+"
 SENT = r"no|20\d\d-\d\d-\d\d"
-# number, heading and command of a finding in the README
-FINDING = re.compile(r"^\*\*(\d+)\. (.+?)\*\*.*?(`[^`]+`[^`\n]*)$", re.MULTILINE)
 
 
 def about(readme: str, link: str, replies: Path = REPLIES) -> dict[str, Any]:
@@ -28,9 +27,9 @@ def about(readme: str, link: str, replies: Path = REPLIES) -> dict[str, Any]:
     Raises:
         InputError: a reply to no point, or a state or date in other words.
     """
-    findings = FINDING.findall(readme)
+    found = findings.FINDING.findall(readme)
     none = {"id": "", "severity": ""}
-    points = [{"about": f"Finding {n}", "title": heading} | none for n, heading, _ in findings]
+    points = [{"about": f"Finding {n}", "title": heading} | none for n, heading, *_ in found]
     file = f"{link}/{ERRATA}"
     for id_, error in sorted(errors().items(), key=lambda item: int(item[1]["number"])):
         point = {"about": f"[{numbers()[id_]}]({file}#{numbers()[id_]})", "id": id_}
@@ -46,4 +45,4 @@ def about(readme: str, link: str, replies: Path = REPLIES) -> dict[str, Any]:
         point |= reply | {"about": point["about"]}
     if given:
         raise InputError("about", ", ".join(given), "name a finding (Finding 1) or an erratum (E1)")
-    return {"paper": PAPER, "findings": findings, "points": points}
+    return {"paper": PAPER, "findings": found, "points": points}

@@ -5,6 +5,7 @@ rounding changes, and what the method chose exactly.
 """
 
 from functools import cache
+from itertools import accumulate
 
 import cases
 import numpy as np
@@ -51,11 +52,9 @@ def test_rounding_makes_no_decision(key: str, uncompiled: None) -> None:
     expected = large * SIZES[0] / SIZES[1]
     assert abs(small - expected) <= max(expected / 2, tolerance(frozen))
     # libraries of other versions have other operations, in which another seed is the worst
-    amplified = 0.0
-    for one in (seed, *cases.SEEDS):
-        amplified = max(amplified, cases.amplification(name, DATA[name], case, numbers, one))
-        if amplified >= frozen / 2:
-            break
+    seeds = (seed, *cases.SEEDS)
+    of_each = (cases.amplification(name, DATA[name], case, numbers, one) for one in seeds)
+    amplified = next((x for x in accumulate(of_each, max) if x >= frozen / 2), 0.0)
     assert frozen / 2 <= amplified <= 2 * frozen
     assert frozen <= LARGEST, "shorten the case"
 
