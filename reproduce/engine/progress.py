@@ -15,7 +15,8 @@ def progress(
     """Counts cells, `size` of them running at a time; yields what to call with each stored id.
 
     `expected` has their rough processor seconds in the order in which they start. The time to go
-    is that of the remaining cells, scaled by how far the estimates were off so far. A console
+    is that of the remaining cells, scaled by how far the estimates were off so far. Before a tenth
+    is done they are not scaled: running cells do not count as done, and are most of it. A console
     that is no terminal gets a line where the last one is `interval` seconds old.
     """
     remaining, start, last = dict(expected), time.monotonic(), 0.0
@@ -26,7 +27,7 @@ def progress(
             del remaining[id_]
             elapsed, to_go = time.monotonic() - start, sum(remaining.values())
             done = sum(expected.values()) - to_go
-            pace = elapsed / done if done > 0 else 1 / size
+            pace = elapsed / done if done > sum(expected.values()) / 10 else 1 / size
             counts = f"{len(expected) - len(remaining)} of {len(expected)} cells"
             times = f"after {duration(elapsed)}, about {duration(pace * to_go)} to go"
             line = f"{counts} {times}; running: {', '.join(list(remaining)[:size])}"
