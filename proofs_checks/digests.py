@@ -58,6 +58,7 @@ class Definitions:
         self.folder, self.packages = folder, frozenset(packages)
         self._modules: dict[str, Module | None] = {}
         self._texts: dict[Site, list[str | Site]] = {}
+        self._links: dict[Site, list[Site]] = {}  # the references in each text
         self._attributes: dict[Site, set[str]] = {}
         self._digests: dict[Site, str] = {}
 
@@ -141,7 +142,7 @@ class Definitions:
             if site not in found:
                 if site not in self._texts:
                     self._open(site)
-                waiting += [piece for piece in self._texts[site] if isinstance(piece, tuple)]
+                waiting += self._links[site]
                 found.add(site)
         return found
 
@@ -158,6 +159,7 @@ class Definitions:
             else:
                 text.append(_contents(piece) if isinstance(piece, Path) else piece)
         self._texts[site] = text
+        self._links[site] = [piece for piece in text if isinstance(piece, tuple)]
         self._attributes[site] = set().union(*(getattr(one, "attributes", ()) for one in bound))
 
     def _hash(self, sites: Sequence[Site]) -> None:
@@ -167,10 +169,7 @@ class Definitions:
 
         number = {site: i for i, site in enumerate(sites)}
         edges = [
-            (number[site], number[to])
-            for site in sites
-            for to in self._texts[site]
-            if isinstance(to, tuple) and to in number
+            (number[site], number[to]) for site in sites for to in self._links[site] if to in number
         ]
         ends = np.array(edges, dtype=int).reshape(-1, 2).T
         graph = coo_array((np.ones(len(edges)), ends), shape=(len(sites),) * 2)
