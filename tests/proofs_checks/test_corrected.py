@@ -218,6 +218,6 @@ def test_the_hessian_of_a_reward_class_is_a_weighted_variance(family: classes.Re
 
 
 def test_the_lifted_path_begins_at_the_start() -> None:
-    """V is 0 there and -8.6 at the end; from the mirror image, where it is -10, it is not as far."""
+    """V is 0 there, -8.6 at the end and -10 in the mirror image, from which it is not as far."""
     rare = fits.LinearOutputs(np.eye(2), np.array([-5.0, 0.0]))
     assert classes.network_path(fits.Fit(one_state([1, 1], -5.0), rare)).holds
