@@ -22,7 +22,6 @@ from gladius.panel.record import Transitions
 from gladius.solvers import choice_logit
 from gladius.validate import InputError
 
-POPULATION = MDP.occupancy(100)[None]
 SAMPLES = BUS.simulate(1000, [np.random.default_rng([1000, i]) for i in range(4)])
 
 
@@ -73,13 +72,17 @@ def test_two_steps_leave_no_slope_of_the_plain_pseudo_likelihood(w: LinearModel)
 # ---- populations
 
 
-def test_population_counts_return_theta_by_finite_dependence() -> None:
-    data = BUS.simulate(1, np.random.default_rng(0))
-    model = replace(make_model([data], ANCHOR, 0.95, **ORACLE), visits=POPULATION)
-    policy = MDP.solution.policy[None]
+@pytest.mark.parametrize("stays", [1.0, 0.9])
+def test_population_counts_return_theta_by_finite_dependence(stays: float) -> None:
+    """Where every path ends with chance .1 a period, beta is in effect .9 times as large."""
+    data, world = BUS.simulate(1, np.random.default_rng(0)), replace(MDP, discount=0.95 * stays)
+    model = make_model([data], ANCHOR, 0.95, **ORACLE)
+    p_hat = replace(model.p_hat, transition=stays * model.p_hat.transition)
+    model = replace(model, p_hat=p_hat, visits=world.occupancy(100)[None])
+    policy = world.solution.policy[None]
     found = ccp.renewed(model, policy, 1)
     np.testing.assert_allclose(found.logit.theta[0], [1.0, 5.0], atol=1e-9)
-    np.testing.assert_allclose(found.v[0], MDP.solution.v, atol=1e-7)
+    np.testing.assert_allclose(found.v[0], world.solution.v, atol=1e-7)
     blunt = choice_frequencies(policy, MDP.features, 0.05)  # control
     off = ccp.renewed(model, blunt, 1)
     assert np.max(np.abs(off.logit.theta[0] - [1.0, 5.0])) > 0.01

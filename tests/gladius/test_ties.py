@@ -51,6 +51,17 @@ def test_halfway_between_two_states_is_the_first(scale: float, start: float, wid
     assert nearest(grid, grid).tolist() == list(range(20))
 
 
+points = arrays(float, (5, 2), elements=st.integers(-9, 9))
+
+
+@given(points, arrays(float, (5, 2), elements=st.integers(-90, 90)))
+def test_the_nearest_state_is_that_in_ranges_whatever_the_units(states: Array, new: Array) -> None:
+    states = np.vstack([states, [[-9, -9], [9, 9]]])  # so that both ranges are 18
+    distances = np.sum((new[:, None] - states) ** 2, axis=2)
+    found = distances[np.arange(5), nearest(states * [1e4, 1e-4], new * [1e4, 1e-4])]
+    assert found.tolist() == distances.min(axis=1).tolist()  # distances are whole numbers
+
+
 @pytest.mark.parametrize(("scale", "start"), ROUNDINGS)
 def test_a_symmetric_input_has_the_sign_of_its_column(scale: float, start: float) -> None:
     symmetric = np.repeat(start + scale * np.arange(3), (10, 40, 10))

@@ -319,6 +319,18 @@ def test_the_committed_ledger_is_the_decided_one(decided: dict[str, Decision]) -
         assert list(committed[column]) == list(fresh[column])
 
 
+def test_a_counterexample_has_the_numbers_of_the_committed_ledger(
+    decided: dict[str, Decision],
+) -> None:
+    committed = pd.read_csv(ledger.GENERATED / "claims.csv", dtype=str).set_index("id")
+    for id_ in (id_ for id_, claim in claims().items() if claim.counterexample):
+        result = decided[id_].result
+        written = committed.loc[id_, "observed"], committed.loc[id_, "bound"].split()[-1]
+        # six digits are written, and rounding is within the claim's own tolerance
+        for side, text in zip((result.observed, result.bound), written, strict=True):
+            assert float(side) == pytest.approx(float(text), 1e-5, float(result.tolerance)), id_
+
+
 def test_the_command_decides_one_claim(tmp_path: Path) -> None:
     folders = ["--build", str(tmp_path), "--out", str(tmp_path)]
     done = CliRunner().invoke(command.app, [REFUTED, "--examples", "5", *folders])

@@ -16,6 +16,7 @@ from proofs_checks.corrected import classes, coordinates, descent, polyak_lojasi
 from proofs_checks.instances import one_state, quarters, tables
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
+from proofs_checks.sections import _fits as fits
 
 PAGE = Path(proofs_checks.__file__).parent / "corrected" / "corrected.md"
 RESET = polyak_lojasiewicz.reset()
@@ -214,3 +215,9 @@ def test_the_hessian_of_a_reward_class_is_a_weighted_variance(family: classes.Re
     curvature = (around[0] + around[1] - 2 * around[2]) / step**2
     bound = family.excess @ resolvent @ spread
     assert curvature == pytest.approx(bound, rel=1e-2, abs=1e-3 / (1 - beta) ** 2)
+
+
+def test_the_lifted_path_begins_at_the_start() -> None:
+    """V is 0 there, -8.6 at the end and -10 in the mirror image, from which it is not as far."""
+    rare = fits.LinearOutputs(np.eye(2), np.array([-5.0, 0.0]))
+    assert classes.network_path(fits.Fit(one_state([1, 1], -5.0), rare)).holds

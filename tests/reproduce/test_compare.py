@@ -258,22 +258,23 @@ spreads = st.floats(1e-3, 1e3)
     st.integers(2, 40),
     st.floats(1.0, 1e3),
     st.sampled_from([0, 1, 9]),
+    st.floats(0.1, 10.0) | st.just(math.nan),
 )
 def test_p_is_of_students_prediction_and_the_half_width_is_where_the_verdict_turns(
-    a: float, sd: float, n: int, b: float, digits: int
+    a: float, sd: float, n: int, b: float, digits: int, own: float
 ) -> None:
-    """With nine digits it is Student's; with few their rounding, uniform, is a second error."""
+    """With nine digits it is Student's; with few their rounding, uniform, is a further error."""
     printed = f"{b:.{digits}f}"
-    found = judge(Reference(a, sd, n), printed)
-    errors = np.array([sd**2 * (1 + 1 / n), (0.1**digits) ** 2 / 12])
-    freedom = errors.sum() ** 2 / (errors[0] ** 2 / (n - 1))
+    found = judge(Reference(a, sd, n), printed, own)
+    errors = np.array([sd**2 * (1 + 1 / n), np.nan_to_num(own) ** 2, (0.1**digits) ** 2 / 12])
+    freedom = errors.sum() ** 2 / np.sum(errors[:2] ** 2 / [n - 1, published.EPISODES - 1])
     p = 2 * stats.t.sf(abs(a - float(printed)) / math.sqrt(errors.sum()), freedom)
     assert found.p == pytest.approx(p, rel=1e-6, abs=1e-12)
     width = found.half_width * float(printed)
     for share, word in ((0.999, AGREES), (1.001, DIFFERS)):
         if abs(float(printed)) > 10 * width:  # else our own noise may make it unclear
             moved = Reference(float(printed) + share * width, sd, n)
-            assert judge(moved, printed).verdict == word
+            assert judge(moved, printed, own).verdict == word
 
 
 @given(floats, spreads, floats, st.floats(1.0, 10.0))

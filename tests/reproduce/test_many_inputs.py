@@ -9,7 +9,7 @@ import pytest
 from scipy.special import logsumexp, softmax
 
 from gladius import methods
-from gladius.designs.bus import BusEngine
+from gladius.designs.bus import REPLACE, BusEngine
 from gladius.designs.inputs_bus import InputsBus
 from gladius.designs.metrics import mape
 from reproduce.cells.bus_exact import bound_cell, with_inputs
@@ -54,6 +54,7 @@ def test_paths_choose_with_the_expert_s_probabilities(name: str) -> None:
         assert abs(np.sum(data.actions == a) - policy[:, a].sum()) < 4.5 * error
     assert np.all(world.kernel[types, next_types] > 0)
     assert np.all(world.transition[data.actions, types, x, next_x] > 0)
+    assert np.all(next_x[data.actions == REPLACE] == 0)  # whatever the table says
 
 
 def test_mileage_paths_are_the_same_whatever_the_number_of_inputs() -> None:

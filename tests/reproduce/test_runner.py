@@ -132,7 +132,7 @@ def test_the_manifest_says_how_and_not_where(run: Run, tmp_path: Path) -> None:
     run(toy())
     record = manifest(tmp_path)
     assert (record["cells"], record["devices"], record["threads"]) == ({"ok": 6}, ["cpu"], [1])
-    assert record["machines"][0]["memory_gb"] > 0
+    assert 0 < record["machines"][0]["memory_gb"] < 1e5
     assert record["versions"][0]["numpy"] == np.__version__
     assert record["cpu_seconds"] == pytest.approx(sum(record["costs"].values()), abs=0.1)
     assert set(record["files"]) == {"toy.csv", "toy.tex"}
