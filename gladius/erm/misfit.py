@@ -71,27 +71,35 @@ def misfit_p_values(
 def pair_p_values(
     inputs: Inputs,
     columns: Sequence[Sequence[int]],
-    tests: Sequence[Callable[[Integers], float]],
+    of_choices: Callable[[Integers], float],
+    of_values: Callable[[Integers], float],
 ) -> dict[tuple[int, int], float]:
-    """For each pair of columns, by position, the least p-value of some tests, times their number.
+    """For each pair of columns, by position, the least p-value of three tests, times their number.
 
     They are of cells, one column's bins by the other's: a bin for each of up to VALUES values, else
-    BINS_OF_PAIR equally full ones.
+    BINS_OF_PAIR equally full ones. Choices are tested in BINS by BINS cells too: a thin band of two
+    columns is in no coarse cell alone.
 
     Args:
         inputs: all of them.
         columns: features of each column, more than one for a categorical one.
-        tests: p-values by the (n,) cells of the observations.
+        of_choices, of_values: p-values by the (n,) cells of the observations.
     """
-    coded = []
-    for features in columns:
-        of_each = [bins_of(inputs, k, BINS_OF_PAIR, VALUES) for k in features]
-        coded.append(np.unique(np.stack(of_each), axis=1, return_inverse=True)[1])
+    coarse, fine = (
+        [coded(inputs, features, *size) for features in columns]
+        for size in ((BINS_OF_PAIR, VALUES), (BINS, BINS))
+    )
     found = {}
     for i, j in combinations(range(len(columns)), 2):
-        cells = coded[i] * (coded[j].max() + 1) + coded[j]
-        found[i, j] = min(1.0, len(tests) * min(test(cells) for test in tests))
+        cells, small = (of[i] * (of[j].max() + 1) + of[j] for of in (coarse, fine))
+        found[i, j] = min(1.0, 3 * min(of_choices(cells), of_values(cells), of_choices(small)))
     return found
+
+
+def coded(inputs: Inputs, features: Sequence[int], number: int, most: int) -> Integers:
+    """(n,) the bin of each observation in some features together; see `bins_of`."""
+    of_each = [bins_of(inputs, k, number, most) for k in features]
+    return np.unique(np.stack(of_each), axis=1, return_inverse=True)[1].reshape(-1)
 
 
 def value_p_value(cells: Integers, actions: Integers, residual: Array, discount: float) -> float:

@@ -46,7 +46,7 @@ from gladius.erm.observations.score_tests import (
     score_test,
     select_inputs,
 )
-from gladius.erm.observations.sparse import RowFunction, make_zeta, with_anchor
+from gladius.erm.observations.sparse import RowFunction, difference, make_zeta, with_anchor
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.validate import Array, InputError
@@ -395,6 +395,52 @@ def test_effects_that_the_screen_does_not_see_are_found_in_cells(effect: Any) ->
     assert error < 3 / np.sqrt(4_000 / effect.size)
 
 
+def test_a_structure_that_is_finer_than_six_bins_is_not_ok() -> None:
+    """Of two columns with 14 values r has the sign of their parity: r was constant, and `ok`."""
+    signs = np.resize([-1.0, 1.0], 14)
+    data, _ = one_shot(np.outer(signs, signs), 14, 14)
+    run = fit_sparse(data, inputs=[0]).diagnostics
+    assert run.extra["misfit_inputs"] == (("s1", "s2"),)
+    assert run.status == "not_converged"
+
+
+@pytest.mark.parametrize(
+    ("of_pair", "misfit", "warned"),
+    [(1e-20, (("s0", "s1"),), True), (1e-4, (), True), (0.5, (), True)],
+)
+def test_a_column_hides_only_a_pair_that_fits_no_worse(
+    of_pair: float, misfit: Any, warned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One at 1e-5 hid a pair at 1e-137: the status was `ok`, with a warning of the column."""
+    monkeypatch.setattr(trust, "misfit_p_values", lambda *_: {0: 0.5, 1: 1e-5})
+    monkeypatch.setattr(trust, "pair_p_values", lambda *_: {(0, 1): of_pair})
+    states = np.random.default_rng(7).normal(size=(100, 2))
+    data = Transitions(states, np.arange(100) % 2, states[::-1])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = fit_sparse(data, inputs=[0], zeta_inputs=[0]).diagnostics
+    assert run.extra["misfit_inputs"] == misfit
+    assert warned == any(str(one.message).startswith("s1: choices along") for one in caught)
+    assert not any("along both" in str(one.message) for one in caught)
+
+
+def test_a_curved_reward_has_a_ridge_of_zeta_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the straight one was up to a thousand times too large, and good fits were refused."""
+    curved: list[RiskMinimum] = []
+
+    def recorded(*given: Any) -> RiskMinimum:
+        curved.append(form.add_curvature(*given))
+        return curved[-1]
+
+    monkeypatch.setattr(sparse, "add_curvature", recorded)
+    engine = gladius.BusEngine(maintenance=lambda x: -0.1 * x**2)
+    data = engine.simulate(100, np.random.default_rng(1))
+    fit = gladius.fit(data, function_class="sparse", **KNOWN)
+    own = curved[-1].risk.with_ridge(curved[-1].v).kappas
+    assert fit.diagnostics.extra["zeta_ridges"] == own
+    assert own != curved[-1].risk.kappas
+
+
 @pytest.mark.parametrize(("scale", "is_refused"), [(1.0, True), (0.42, False)])
 def test_a_misfit_along_a_pair_that_r_may_not_have_is_reported(
     scale: float, is_refused: bool
@@ -456,6 +502,25 @@ def test_choices_recorded_a_period_late_are_not_ok() -> None:
     is_later = np.arange(len(data)) % 100 > 0
     late = replace(data.take(is_later), actions=np.roll(data.actions, 1)[is_later])
     assert fit_sparse(late).diagnostics.extra["not_ok_because"] == ("choices are all but certain",)
+
+
+def test_a_move_of_r_counts_the_levels_at_which_it_was_fitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It left out (1 - beta) times their difference, so that equal fits were not `ok`."""
+    calls: list[Any] = []
+
+    def recorded(*given: Any) -> float:
+        calls.append(given)
+        return difference(*given)
+
+    monkeypatch.setattr(sparse, "difference", recorded)
+    data = gladius.BusEngine(discount=0.9999).simulate(100, np.random.default_rng(0))
+    gladius.fit(data, function_class="sparse", anchor_action=1, anchor_reward=0.0, discount=0.9999)
+    fits, levels, *rest = calls[-1]
+    assert levels[0] != levels[1]
+    assert difference(fits, levels, *rest) <= sparse.MOVED
+    assert difference(fits, (0.0, 0.0), *rest) > difference(fits, levels, *rest)
 
 
 def test_the_anchors_constant_does_not_matter_at_a_discount_near_one() -> None:

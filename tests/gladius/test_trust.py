@@ -134,7 +134,10 @@ def test_zeta_is_compared_with_next_values_in_cells(
 
 
 def test_pairs_have_a_cell_for_each_of_few_values_and_their_tests_are_counted() -> None:
-    """Columns of 12 values, 13 values in six bins, and two dummies of one category."""
+    """Columns of 12 values, 13 values in six bins, and two dummies of one category.
+
+    Of choices there is a test in finer cells too, with a bin for each of the 13 values.
+    """
     rng = np.random.default_rng(0)
     third = rng.integers(0, 3, 5_000)
     columns = [rng.integers(0, 12, 5_000), rng.integers(0, 13, 5_000), third == 1, third == 2]
@@ -145,10 +148,11 @@ def test_pairs_have_a_cell_for_each_of_few_values_and_their_tests_are_counted() 
         return 0.2
 
     inputs = Inputs.of(np.stack(columns, axis=1).astype(float))
-    found = trust.pair_p_values(inputs, [(0,), (1,), (2, 3)], [test, lambda _: 0.3])
-    assert found == {(0, 1): 0.4, (0, 2): 0.4, (1, 2): 0.4}
+    found = trust.pair_p_values(inputs, [(0,), (1,), (2, 3)], test, lambda _: 0.3)
+    assert found == pytest.approx({(0, 1): 0.6, (0, 2): 0.6, (1, 2): 0.6})
     assert sizes[0] in (72, 84)  # 13 values in bins: values on an edge have one of their own
-    assert sizes[1:] == [36, sizes[0] // 4]
+    assert sizes[::2] == [sizes[0], 36, sizes[0] // 4]
+    assert sizes[1::2] == [12 * 13, 36, 13 * 3]
 
 
 @pytest.mark.parametrize("share", [0.99, 1.01])

@@ -58,9 +58,13 @@ def fit_unpenalised(risk: ObservationRisk) -> RiskMinimum:
     """The minimum without a penalty, the ridge of zeta by the V of a first minimum."""
     risk, theta, zeta, _ = risk.start()
     none = torch.zeros_like(theta)
-    fit = minimise(risk, none, theta, zeta)
-    risk = risk.with_ridge(fit.v)
-    return minimise(risk, none, fit.point.theta, risk.regress(fit.v), fit)
+    return with_own_ridge(minimise(risk, none, theta, zeta))
+
+
+def with_own_ridge(fit: RiskMinimum) -> RiskMinimum:
+    """The minimum with the ridge of zeta chosen by the V of this fit."""
+    risk = fit.risk.with_ridge(fit.v)
+    return minimise(risk, fit.penalty, fit.point.theta, risk.regress(fit.v), fit)
 
 
 def make_zeta(

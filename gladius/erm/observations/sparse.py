@@ -54,6 +54,7 @@ from gladius.erm.observations.selection import (
     reward_inputs,
     ridge_shift,
     widened,
+    with_own_ridge,
 )
 from gladius.model.estimate import Estimate, Fit
 from gladius.model.state_anchor import StateAnchor, own_actions
@@ -190,7 +191,8 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         fit, transition, level, is_settled, has_level = settle_level(
             data, inputs, choice, asked, anchor, discount, level, together
         )
-        fit = add_curvature(fit, inputs, together)
+        curved = add_curvature(fit, inputs, together)
+        fit = curved if curved is fit else with_own_ridge(curved)  # its V is another
         policy = torch.softmax(fit.q, dim=1).numpy(force=True)
         misfit, doubtful = misfits(fit, inputs, data, policy, choice.inputs)
         open_to = set(range(data.states.shape[1]) if of_reward is None else of_reward)
@@ -278,8 +280,8 @@ def misfits(
 ) -> tuple[dict[Any, float], dict[Any, tuple[int, ...]]]:
     """p-values by input, and by the names of two columns; and the doubtful ones, with their inputs.
 
-    The doubtful are in order, those of one input first. A pair is none if one of its inputs is by
-    itself. Beyond MOST_PAIRED columns the pairs are of those selected. `policy` is (S, A).
+    The doubtful are in order. A pair is none if one of its inputs is by itself, with a p-value that
+    is no larger. Beyond MOST_PAIRED columns the pairs are of those selected. `policy` is (S, A).
     """
     rows, phi, seen = fit.risk.rows, fit.risk.block.phi, data.followed
     at, actions = policy[rows.state_index.numpy(force=True)], data.actions
@@ -297,11 +299,9 @@ def misfits(
     pairs = trust.pair_p_values(
         inputs,
         [columns[name] for name in tested],
-        (
-            partial(trust.p_value, actions=actions, policy=at, others=rows.others, excess=True),
-            lambda cells: trust.value_p_value(
-                cells[seen], actions[seen], residual[seen], rows.discount
-            ),
+        partial(trust.p_value, actions=actions, policy=at, others=rows.others, excess=True),
+        lambda cells: trust.value_p_value(
+            cells[seen], actions[seen], residual[seen], rows.discount
         ),
     )
     for (i, j), p in pairs.items():
@@ -310,8 +310,8 @@ def misfits(
         members[pair] = (*columns[pair[0]], *columns[pair[1]])
     keys = [key for key in found if found[key] < bars[key]]
     keys = [keys[i] for i in ranking([found[key] for key in keys])] if keys else []
-    keys = [k for k in keys if k in alone or not alone & set(members[k])]
-    return found, {key: members[key] for key in sorted(keys, key=lambda key: key not in alone)}
+    hidden = {k for k in keys if any(found[j] <= found[k] for j in alone & set(members[k]) - {k})}
+    return found, {key: members[key] for key in keys if key not in hidden}
 
 
 def settle_level(
@@ -332,10 +332,10 @@ def settle_level(
     best, shift = fit, np.inf
     for _ in range(LEVELS):
         seen = fit.risk.rows.seen
-        level += float(seen @ fit.v / seen.sum())
-        before = fit
+        before, levels = fit, (level, level + float(seen @ fit.v / seen.sum()))
+        level = levels[1]
         fit, transition, is_settled = settle(*given, level, together)
-        shift = difference(before, fit, data, replace(anchor, reward=0.0))
+        shift = difference((before, fit), levels, data, replace(anchor, reward=0.0))
         best = min(best, fit, key=lambda one: one.point.nll if one.converged else np.inf)
         if shift <= MOVED:
             break
@@ -343,14 +343,20 @@ def settle_level(
     return fit, transition, level, is_settled, shift <= MOVED and not is_beaten
 
 
-def difference(before: RiskMinimum, fit: RiskMinimum, data: Transitions, anchor: Anchor) -> float:
+def difference(
+    fits: tuple[RiskMinimum, RiskMinimum],
+    levels: tuple[float, float],
+    data: Transitions,
+    anchor: Anchor,
+) -> float:
     """Root mean square move of r over the observations, in standard errors; inf if there are none.
 
-    The moves are those of every action against the anchor, whose reward is 0 in both.
+    The moves are those of every action against the anchor, whose reward is 0 in both. By `levels`
+    the V of the fits are lower.
     """
-    if not (before.converged and fit.converged):
+    if not (fits[0].converged and fits[1].converged):
         return np.inf
-    of_fits = [reward_function(one, anchor, 0.0) for one in (before, fit)]
+    of_fits = [reward_function(one, anchor, by) for one, by in zip(fits, levels, strict=True)]
     shift = of_fits[1](data.states) - of_fits[0](data.states)
     errors = of_fits[1].errors(data.states)
     is_free = np.arange(errors.shape[1]) != own_actions(anchor, data.states)[:, None]
@@ -473,7 +479,9 @@ def estimate(
         "the steps that chose the form of r did not converge": not fit.is_sound,
         "the choice of zeta's inputs did not settle": not extra["inputs_settled"],
         "the level of V did not settle": not extra["level_settled"],
-        "choices are far from the fit along misfit_inputs": bool(extra["misfit_inputs"]),
+        "choices or next values are far from the fit along misfit_inputs": bool(
+            extra["misfit_inputs"]
+        ),
         "too few observations for the coefficients of r": size < trust.PER_COEFFICIENT * free,
         trust.RARE: rarest < trust.PER_COEFFICIENT * monomials,
         **trust.of_choices(visits, policy, point.nll),
