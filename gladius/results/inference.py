@@ -185,7 +185,7 @@ class Errors:
 
     def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array | None, Array]:
         """(n, A) centres of intervals of r, None for r-hat; and standard errors."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of errors has its own
 
 
 @dataclass(frozen=True)

@@ -404,12 +404,9 @@ def test_a_structure_that_is_finer_than_six_bins_is_not_ok() -> None:
     assert run.status == "not_converged"
 
 
-@pytest.mark.parametrize(
-    ("of_pair", "misfit", "warned"),
-    [(1e-20, (("s0", "s1"),), True), (1e-4, (), True), (0.5, (), True)],
-)
+@pytest.mark.parametrize(("of_pair", "misfit"), [(1e-20, (("s0", "s1"),)), (1e-4, ()), (0.5, ())])
 def test_a_column_hides_only_a_pair_that_fits_no_worse(
-    of_pair: float, misfit: Any, warned: bool, monkeypatch: pytest.MonkeyPatch
+    of_pair: float, misfit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One at 1e-5 hid a pair at 1e-137: the status was `ok`, with a warning of the column."""
     monkeypatch.setattr(trust, "misfit_p_values", lambda *_: {0: 0.5, 1: 1e-5})
@@ -420,12 +417,12 @@ def test_a_column_hides_only_a_pair_that_fits_no_worse(
         warnings.simplefilter("always")
         run = fit_sparse(data, inputs=[0], zeta_inputs=[0]).diagnostics
     assert run.extra["misfit_inputs"] == misfit
-    assert warned == any(str(one.message).startswith("s1: choices along") for one in caught)
+    assert any(str(one.message).startswith("s1: choices along") for one in caught)
     assert not any("along both" in str(one.message) for one in caught)
 
 
 def test_a_curved_reward_has_a_ridge_of_zeta_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That of the straight one was up to a thousand times too large, and good fits were refused."""
+    """That of the straight one could be far too large, and good fits were refused."""
     curved: list[RiskMinimum] = []
 
     def recorded(*given: Any) -> RiskMinimum:
