@@ -117,14 +117,21 @@ def test_a_helper_that_forgets_the_device_is_found(monkeypatch: pytest.MonkeyPat
     ("name", "tolerance"),
     [
         ("sparse, dummies", 1e-5),
-        ("network", 60 * 1.2e-7),  # its 60 steps are in float32
+        ("network", 1e-6),
         ("bc", 1e-10),
         ("iq_learn", 1e-8),
         ("pqr", 1e-6),
     ],
 )
-def test_a_gpu_gives_the_numbers_of_the_cpu(name: str, tolerance: float) -> None:
-    """To what rounding alone moves: sums in another order, the stop of Newton's steps."""
+def test_a_gpu_gives_the_numbers_of_the_cpu(
+    name: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To what rounding alone moves: sums in another order, the stop of Newton's steps.
+
+    The network's steps are in float64 here. Adam magnifies float32's rounding: a GPU's numbers
+    differed by 3e-6 and 2e-5 in two fits, which says little of the program.
+    """
+    monkeypatch.setattr(network, "STEPS_IN", torch.float64)
     expected = numbers(name, FITS[name]())
     with torch.device("cuda"):
         estimate = FITS[name]()

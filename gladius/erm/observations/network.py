@@ -58,6 +58,7 @@ GRADIENT = 1e-6  # an observation, at the minimum over lines
 HELD_OUT = 0.2  # of the trajectories
 FEW = 5  # trajectories; of fewer the last observations are held out
 BATCH = 2048  # distinct states a step
+STEPS_IN = torch.float32  # numbers of the steps; averages, zeta and the risk are in float64
 REFRESH = 50  # steps
 REFRESHES_WITHOUT_GAIN = 20  # then it stops
 GAIN = 0.1  # nats on the held-out observations that count as one
@@ -187,8 +188,7 @@ def train(
     """
     states, losses = len(fit.risk.z), []
     flat = torch.cat([layer.flatten() for layer in fit.theta])[None, None]
-    kinds = (torch.float32, torch.float64)  # of the steps; of the averages, zeta and the risk
-    value, average = (flat.to(kind, copy=True) for kind in kinds)
+    value, average = (flat.to(kind, copy=True) for kind in (STEPS_IN, torch.float64))
     slope, moments = torch.empty_like(value), no_moments([value])
     theta, fit.theta, slopes = (views(x, fit.theta) for x in (value, average, slope))
     rate, rng = torch.tensor(options.learning_rate), np.random.default_rng([options.seed, 1])
