@@ -155,6 +155,33 @@ def test_pairs_have_a_cell_for_each_of_few_values_and_their_tests_are_counted() 
     assert sizes[1::2] == [12 * 13, 36, 13 * 3]
 
 
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize(("sd", "unit"), [(0.7, 1.0), (100.0, 100.0)])
+def test_a_thin_band_is_seen_along_a_sum_or_a_difference(
+    sign: float, sd: float, unit: float
+) -> None:
+    """It is in no cell alone: the least p-value was above 1e-4.
+
+    With the columns as given, whatever their spreads are; in other units, with both standardised.
+    Choices that are drawn from the fit are no misfit, and the tests of the pair are counted.
+    """
+    rng = np.random.default_rng(7)
+    x, y, chance = rng.normal(size=5_000), sd * rng.normal(size=5_000), rng.uniform(size=5_000)
+    inputs, policy = Inputs.of(np.stack([x, y], axis=1)), np.full((5_000, 2), 0.5)
+    in_band = np.abs(x + sign * y / unit - 0.2) < 0.1
+
+    def found(choices: Any) -> float:
+        def test(bins: Any) -> float:
+            return trust.p_value(bins, choices.astype(np.int64), policy, [0], excess=True)
+
+        return trust.pair_p_values(inputs, [(0,), (1,)], test, lambda _: 1.0)[0, 1]
+
+    assert found(chance < np.where(in_band, 0.85, 0.48)) < trust.REJECTED
+    assert found(chance < 0.5) > 0.01
+    counted = trust.pair_p_values(inputs, [(0,), (1,)], lambda _: 0.01, lambda _: 1.0)
+    assert counted[0, 1] == pytest.approx(0.07)
+
+
 @pytest.mark.parametrize("share", [0.99, 1.01])
 def test_frequencies_are_likelier_beyond_ten_deviations_of_a_chi_square(share: float) -> None:
     """Two states with 3 and 2 visited actions have 3 degrees of freedom."""
