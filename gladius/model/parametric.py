@@ -5,7 +5,7 @@ frequencies of each data set. A `Model` adds the form of the reward, design' the
 grid.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -111,12 +111,14 @@ class FormBasis:
         model: the grid and the form that it was fitted with, of one data set.
         is_likelihood: whether theta-hat maximises the likelihood.
         weights, q: of the choices, where the criterion weighs them; Q-hat on a grid of cells.
+        refit: (n, A, S, S) P -> (n, k) theta-hat, where these errors are not the method's own.
     """
 
     model: Model
     is_likelihood: bool = False
     weights: Weights | None = None
     q: StateFunction | None = None
+    refit: Callable[[Array], Array] | None = None
 
 
 def make_grid(
