@@ -105,19 +105,13 @@ class Weights(NamedTuple):
 
 @dataclass(frozen=True)
 class FormBasis:
-    """What the errors of theta-hat follow from.
+    """What the errors of theta-hat follow from."""
 
-    Attributes:
-        model: the grid and the form that it was fitted with, of one data set.
-        is_likelihood: whether theta-hat maximises the likelihood.
-        weights, q: of the choices, where the criterion weighs them; Q-hat on a grid of cells.
-        refit: (n, A, S, S) P -> (n, k) theta-hat, where these errors are not the method's own.
-    """
-
-    model: Model
-    is_likelihood: bool = False
-    weights: Weights | None = None
-    q: StateFunction | None = None
+    model: Model  # the grid and the form that it was fitted with, of one data set
+    is_likelihood: bool = False  # whether theta-hat maximises the likelihood
+    weights: Weights | None = None  # of the choices, where the criterion weighs them
+    q: StateFunction | None = None  # Q-hat, on a grid of cells
+    # (n, A, S, S) P -> (n, k) theta-hat, where errors of maximum likelihood are not the method's
     refit: Callable[[Array], Array] | None = None
 
 
