@@ -25,7 +25,6 @@ Implementation choices:
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +91,7 @@ def fit(
         if finite_dependence:
             policy = choice_frequencies(model.visits, model.states, RENEWAL_PSEUDO_COUNT)
             fitted = renewed(model, policy, anchor.action)
-            basis = FormBasis(model, refit=partial(renewed_thetas, model, policy, anchor.action))
+            basis = RenewalBasis(model, policy=policy, action=anchor.action)
             fits = [replace(_fit(fitted, model, stages), basis=basis)]
         else:
             fitted = nested_pseudo_likelihood(
@@ -201,11 +200,19 @@ def renewed(model: Model, policy: Array, action: int) -> CcpFit:
     return CcpFit(logit, v[None], 1, int(logit.iterations.max()), False)
 
 
-def renewed_thetas(model: Model, policy: Array, action: int, transition: Array) -> Array:
-    """(n, k) theta-hat by finite dependence at each of (n, A, S, S) P, from the same CCPs."""
-    drawn = (replace(model.p_hat, transition=p[None]) for p in transition)
-    fits = [renewed(replace(model, p_hat=p_hat), policy, action) for p_hat in drawn]
-    return np.concatenate([fit.logit.theta for fit in fits])
+@dataclass(frozen=True, kw_only=True)
+class RenewalBasis(FormBasis):
+    """Of finite dependence, whose errors are not those of maximum likelihood."""
+
+    policy: Array  # (1, S, A) first-step CCPs
+    action: int  # the renewal
+
+    def refit(self, transition: Array) -> Array:
+        """(n, k) theta-hat at each of (n, A, S, S) P, from the same CCPs."""
+        drawn = (replace(self.model.p_hat, transition=p[None]) for p in transition)
+        models = (replace(self.model, p_hat=p_hat) for p_hat in drawn)
+        fits = [renewed(model, self.policy, self.action) for model in models]
+        return np.concatenate([fit.logit.theta for fit in fits])
 
 
 def check_renewal(

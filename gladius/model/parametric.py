@@ -5,7 +5,7 @@ frequencies of each data set. A `Model` adds the form of the reward, design' the
 grid.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -111,8 +111,6 @@ class FormBasis:
     is_likelihood: bool = False  # whether theta-hat maximises the likelihood
     weights: Weights | None = None  # of the choices, where the criterion weighs them
     q: StateFunction | None = None  # Q-hat, on a grid of cells
-    # (n, A, S, S) P -> (n, k) theta-hat, where errors of maximum likelihood are not the method's
-    refit: Callable[[Array], Array] | None = None
 
 
 def make_grid(

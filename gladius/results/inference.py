@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from gladius.baselines import nfxp
+from gladius.baselines.ccp import RenewalBasis
 from gladius.model.estimate import Estimate, StateFunction
 from gladius.model.frequencies import empirical_transition_probabilities
 from gladius.model.inversion import FreeBasis
@@ -357,7 +358,8 @@ def errors_of(estimate: Estimate) -> Errors | None:
     """The errors of an estimate, by what its method handed over with it."""
     basis = estimate.basis
     if isinstance(basis, FormBasis):
-        return None if basis.q or basis.refit else FormErrors(basis, estimate.q_function)
+        has_none = basis.q or isinstance(basis, RenewalBasis)
+        return None if has_none else FormErrors(basis, estimate.q_function)
     if isinstance(basis, FreeBasis):
         return FreeErrors(basis)
     return RowErrors(basis) if isinstance(basis, Centre) else None
@@ -422,7 +424,7 @@ def noisy(
         transition = np.repeat(model.transition[:1], number, axis=0)
         drawn = rng.multinomial(times[seen].astype(int), shares, size=(number, len(shares)))
         transition[:, seen] = (drawn / times[seen][:, None])[..., :-1]
-        if basis.refit is not None:
+        if isinstance(basis, RenewalBasis):
             yield basis.refit(transition), transition
             continue
         visits = np.repeat(choices, number, axis=0)

@@ -15,7 +15,7 @@ from scipy.special import log_softmax
 from gladius.baselines import ccp, nfxp
 from gladius.designs.bus import BusEngine, bus_reward_given
 from gladius.model.inversion import choice_frequencies
-from gladius.model.parametric import FormBasis, make_model
+from gladius.model.parametric import make_model
 from gladius.model.reward_form import KnownTransitions
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
@@ -94,8 +94,7 @@ def test_finite_dependence_is_refitted_as_if_its_probabilities_were_known() -> N
     other = own.transition.copy()
     other[0, 0] = 0.7 * other[0, 0] + 0.3 / len(own.states)
     basis = ccp.fit(SAMPLES[:1], ANCHOR, 0.95, stages=1, finite_dependence=True, **FORM)[0].basis
-    assert isinstance(basis, FormBasis)
-    assert basis.refit is not None
+    assert isinstance(basis, ccp.RenewalBasis)
     transition = np.concatenate([own.transition, other])
     for p, theta in zip(transition, basis.refit(transition), strict=True):
         options = {**FORM, "transition": KnownTransitions(p, own.states)}
