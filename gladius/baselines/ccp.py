@@ -24,7 +24,7 @@ Implementation choices:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from scipy.special import xlogy
 
 from gladius.model.estimate import Estimate, Fit
 from gladius.model.inversion import choice_frequencies
-from gladius.model.parametric import Model, TransitionModel, make_model
+from gladius.model.parametric import FormBasis, Model, TransitionModel, make_model
 from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
@@ -91,6 +91,8 @@ def fit(
         if finite_dependence:
             policy = choice_frequencies(model.visits, model.states, RENEWAL_PSEUDO_COUNT)
             fitted = renewed(model, policy, anchor.action)
+            basis = RenewalBasis(model, policy=policy, action=anchor.action)
+            fits = [replace(_fit(fitted, model, stages), basis=basis)]
         else:
             fitted = nested_pseudo_likelihood(
                 model.visits,
@@ -101,9 +103,7 @@ def fit(
                 model.discount,
                 stages=MAX_STAGES if stages is None else stages,
             )
-        fits = [_fit(fitted, model, stages)]
-        if not finite_dependence:
-            fits = model.based(fits)
+            fits = model.based([_fit(fitted, model, stages)])
         estimates += model.estimates("ccp", fits, anchor)
     return estimates
 
@@ -198,6 +198,21 @@ def renewed(model: Model, policy: Array, action: int) -> CcpFit:
     expected_v = mean / (1 - model.discount * renewal.sum())  # F V
     v = value + model.discount * expected_v
     return CcpFit(logit, v[None], 1, int(logit.iterations.max()), False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenewalBasis(FormBasis):
+    """Of finite dependence, whose errors are not those of maximum likelihood."""
+
+    policy: Array  # (1, S, A) first-step CCPs
+    action: int  # the renewal
+
+    def refit(self, transition: Array) -> Array:
+        """(n, k) theta-hat at each of (n, A, S, S) P, from the same CCPs."""
+        drawn = (replace(self.model.p_hat, transition=p[None]) for p in transition)
+        models = (replace(self.model, p_hat=p_hat) for p_hat in drawn)
+        fits = [renewed(model, self.policy, self.action) for model in models]
+        return np.concatenate([fit.logit.theta for fit in fits])
 
 
 def check_renewal(

@@ -105,18 +105,12 @@ class Weights(NamedTuple):
 
 @dataclass(frozen=True)
 class FormBasis:
-    """What the errors of theta-hat follow from.
+    """What the errors of theta-hat follow from."""
 
-    Attributes:
-        model: the grid and the form that it was fitted with, of one data set.
-        is_likelihood: whether theta-hat maximises the likelihood.
-        weights, q: of the choices, where the criterion weighs them; Q-hat on a grid of cells.
-    """
-
-    model: Model
-    is_likelihood: bool = False
-    weights: Weights | None = None
-    q: StateFunction | None = None
+    model: Model  # the grid and the form that it was fitted with, of one data set
+    is_likelihood: bool = False  # whether theta-hat maximises the likelihood
+    weights: Weights | None = None  # of the choices, where the criterion weighs them
+    q: StateFunction | None = None  # Q-hat, on a grid of cells
 
 
 def make_grid(

@@ -172,6 +172,8 @@ class Results(Estimate):
             draws, rng: number of draws of the transitions from P-hat; a seed or a generator.
             is_borrowed: take the noise of one observation in each pair of a state and an action
                 that was never followed, and no other. The answer is then a standard deviation.
+
+        With `finite_dependence` the errors that it is measured in are those of maximum likelihood.
         """
         basis, number = self._basis, check_whole("draws", draws, 2)
         if not isinstance(basis, FormBasis) or not self.has_frequencies:
