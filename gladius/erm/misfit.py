@@ -116,8 +116,12 @@ def sums(inputs: Inputs, k: int, other: int) -> Iterator[Integers]:
 
 def coded(inputs: Inputs, features: Sequence[int], number: int, most: int) -> Integers:
     """(n,) the bin of each observation in some features together; see `bins_of`."""
-    of_each = [bins_of(inputs, k, number, most) for k in features]
-    return np.unique(np.stack(of_each), axis=1, return_inverse=True)[1].reshape(-1)
+    codes: Integers = np.zeros(len(inputs.states), dtype=np.int64)
+    for k in features:
+        bins = bins_of(inputs, k, number, most)
+        codes = codes * (bins.max() + 1) + bins
+        codes = (np.cumsum(np.bincount(codes) > 0) - 1)[codes]  # without those that do not occur
+    return codes
 
 
 def value_p_value(cells: Integers, actions: Integers, residual: Array, discount: float) -> float:

@@ -73,9 +73,18 @@ def choice_information(policy: Tensor) -> Tensor:
 
 def moment(first: Tensor, second: Tensor, weights: Tensor) -> Tensor:
     """(m p, m q) sum over n of weights (n, m, m), each times first (n, p)' second (n, q)."""
-    size = range(weights.shape[1])
-    blocks = [[(first * weights[:, a, c, None]).T @ second for c in size] for a in size]
-    return torch.cat([torch.cat(row, dim=1) for row in blocks], dim=0)
+    m, p, q = weights.shape[1], first.shape[1], second.shape[1]
+    total = first.new_zeros((m, p, m, q))
+    for a, c in occupied(weights):
+        total[a, :, c] = (first * weights[:, a, c, None]).T @ second
+    return total.reshape(m * p, m * q)
+
+
+def occupied(weights: Tensor) -> list[tuple[int, int]]:
+    """The pairs of columns where some (n, m, m) weight is not zero, and the diagonal."""
+    is_used = (weights != 0).any(dim=0)
+    is_used.fill_diagonal_(True)
+    return [(a, c) for a, c in is_used.nonzero().tolist()]
 
 
 def floor_of(diagonal: Tensor) -> Tensor:

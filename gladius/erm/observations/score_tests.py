@@ -18,12 +18,12 @@ Implementation choices:
 - Where none enters, pairs that matter for the choice only together are tried, by the score of every
   product z_j z_k and Bonferroni over all pairs.
 - Of two inputs that say the same, such as both of a pair of dummies, the first is selected.
-- Observations with equal values of the inputs are grouped.
+- Observations with equal values of the inputs are grouped, unless few repeat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ from gladius.erm.observations.regression import (
     choice_information,
     logit,
     moment,
+    occupied,
     polynomial,
     solve,
 )
@@ -48,6 +49,7 @@ FALSE_SHARE = 0.005  # of the inputs selected for the choices, expected
 ALPHA = 0.001  # probability of any false input of the transitions, or pair of the choices
 TESTS_PER_INPUT = 3  # the smallest p-value counts
 MOST_INPUTS = 12
+BLOCK = 20_000  # groups whose directions are computed at once
 SHORT_LIST = 8  # inputs, or pairs, whose test is computed in each round
 MIN_SHORT_LIST = 3  # of them, however small their scores
 MIN_ROUGH_T2 = 8.0  # rough squared t of the others, less than half of what the least bar asks
@@ -62,12 +64,19 @@ class Groups(NamedTuple):
 
 
 def group_rows(inputs: Inputs, columns: Sequence[int], groups: Groups | None = None) -> Groups:
-    """The observations grouped by some columns, within groups where they are given."""
+    """The observations grouped by some columns, within groups where they are given.
+
+    Where few values of a column repeat, each observation is a group: sorting them saves little.
+    """
     if groups is None:
         index = torch.zeros(len(inputs.states), dtype=torch.long)
         groups = Groups(torch.zeros((1, 0), dtype=torch.float64), index, index[:1])
     for k in columns:
         values, codes = inputs.codes(k)
+        if 2 * len(values) > len(codes):
+            z = torch.cat([groups.z[groups.group], values[codes, None]], dim=1)
+            groups = Groups(z, torch.arange(len(codes)), groups.group)
+            continue
         joint = (groups.group * len(values) + codes).numpy(force=True)
         index, occurring = map(torch.as_tensor, factorised(joint))
         parent = occurring // len(values)
@@ -168,12 +177,15 @@ class Residuals(NamedTuple):
     groups: Groups  # g groups of the selected inputs
     design: Tensor  # (g, q) the model's polynomial
     fitted: Tensor  # (g, m)
+    information: Tensor  # (m q, m q) of the model's coefficients
 
     @classmethod
     def of(cls, outcome: Choice | NextValue, groups: Groups) -> Residuals:
         """The model on the groups' inputs."""
         design = polynomial(groups.z)
-        return cls(outcome, groups, design, outcome.fit(design, groups))
+        fitted = outcome.fit(design, groups)
+        information = moment(design, design, outcome.moments(groups, fitted).information)
+        return cls(outcome, groups, design, fitted, information)
 
     def errors(self, rows: slice) -> Tensor:
         """(n', m) of some of the observations."""
@@ -227,24 +239,41 @@ def select_inputs(
     return InputSelection(tuple(selected), p_values)
 
 
-def score_test(residuals: Residuals, finer: Groups, directions: Tensor) -> tuple[float, Tensor]:
-    """The p-value of (g', p) directions as a block, and the squared t of each, (m p,).
+def score_test(
+    residuals: Residuals, finer: Groups, directions: Callable[[Tensor], Tensor]
+) -> tuple[float, Tensor]:
+    """The p-value of p directions as a block, and the squared t of each, (m p,).
 
-    `finer` are the model's groups split by further inputs, with `parent` among the model's.
+    The sums go block by block: over as many groups as observations, matrices as wide as the
+    polynomial would fill the memory.
+
+    Args:
+        residuals: of the model.
+        finer: its groups split by further inputs, with `parent` among them.
+        directions: (g', p) at some of the finer groups' (g', c) inputs.
     """
-    x, fitted = residuals.design[finer.parent], residuals.fitted[finer.parent]
+    fitted = residuals.fitted[finer.parent]
     moments = residuals.outcome.moments(finer, fitted)
-    columns, size = range(fitted.shape[1]), directions.shape[1]
-    carried = solve(moment(x, x, moments.information), moment(x, directions, moments.information))
-    projected = []  # a column of the outcome at a time, (g', m p): d* of the module's formula
-    for a, coefficients in enumerate(carried.split(x.shape[1])):
-        projected.append(-x @ coefficients)
-        projected[a][:, a * size : (a + 1) * size] += directions
-    score = torch.stack([moments.errors[:, a] @ projected[a] for a in columns]).sum(dim=0)
+    columns = range(fitted.shape[1])
+
+    def blocks() -> Iterator[tuple[Tensor, Tensor, Moments]]:
+        for start in range(0, len(finer.z), BLOCK):
+            rows = slice(start, start + BLOCK)
+            of_rows = Moments(*(sums[rows] for sums in moments))
+            yield residuals.design[finer.parent[rows]], directions(finer.z[rows]), of_rows
+
+    cross = [moment(x, d, of_rows.information) for x, d, of_rows in blocks()]
+    carried = solve(residuals.information, torch.stack(cross).sum(dim=0))
+    score, size = carried.new_zeros(carried.shape[1]), carried.shape[1] // len(columns)
     variances = score.new_zeros((2, len(score), len(score)))
-    for variance, weights in zip(variances, (moments.squares, moments.expected), strict=True):
-        for a in columns:
-            for c in columns:
+    for x, d, of_rows in blocks():
+        projected = []  # a column of the outcome at a time, (g', m p): d* of the module's formula
+        for a, coefficients in enumerate(carried.split(x.shape[1])):
+            projected.append(-x @ coefficients)
+            projected[a][:, a * size : (a + 1) * size] += d
+            score += of_rows.errors[:, a] @ projected[a]
+        for variance, weights in zip(variances, (of_rows.squares, of_rows.expected), strict=True):
+            for a, c in occupied(weights):
                 variance += projected[a].T @ (weights[:, a, c, None] * projected[c])
     chi_square = min(float(score @ solve(variance, score)) for variance in variances)
     largest = torch.diagonal(variances, dim1=1, dim2=2).amax(dim=0)
@@ -254,10 +283,12 @@ def score_test(residuals: Residuals, finer: Groups, directions: Tensor) -> tuple
 def p_of_input(inputs: Inputs, residuals: Residuals, k: int) -> float:
     """The p-value of input k: TESTS_PER_INPUT times the least of three."""
     finer = group_rows(inputs, [k], residuals.groups)
-    z = finer.z
-    base = torch.stack([z[:, -1], z[:, -1] ** 2 - 1.0], dim=1)
-    others = z[:, :-1].clamp(-CLIP, CLIP)
-    directions = torch.cat([base, *(base * other[:, None] for other in others.T)], dim=1)
+
+    def directions(z: Tensor) -> Tensor:
+        base = torch.stack([z[:, -1], z[:, -1] ** 2 - 1.0], dim=1)
+        others = z[:, :-1].clamp(-CLIP, CLIP)
+        return torch.cat([base, *(base * other[:, None] for other in others.T)], dim=1)
+
     block, squared = score_test(residuals, finer, directions)
     best = len(squared) * float(chdtrc(1, float(squared.max())))
     columns = residuals.fitted.shape[1]
@@ -307,7 +338,7 @@ def best_pair(inputs: Inputs, residuals: Residuals) -> tuple[tuple[int, ...], fl
             first = group_rows(inputs, pair[:1], residuals.groups)
             finer = group_rows(inputs, pair[1:], first)
             finer = finer._replace(parent=first.parent[finer.parent])
-            p, _ = score_test(residuals, finer, finer.z[:, -2:-1] * finer.z[:, -1:])
+            p, _ = score_test(residuals, finer, lambda z: z[:, -2:-1] * z[:, -1:])
             if count * p < best[1] * (1 - TIE):
                 best = pair, count * p
     return best
