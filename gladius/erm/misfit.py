@@ -153,9 +153,11 @@ def bins_of(inputs: Inputs, k: int, number: int, most: int) -> Integers:
 def equally_full(x: Array, sample: Array, number: int) -> Integers:
     """(n,) the bin of each value, of a `number` between the quantiles of a sample."""
     edges = np.quantile(sample, np.arange(1, number) / number, method="inverted_cdf")
+    bins = np.searchsorted(edges, x)
+    if np.all(np.diff(edges) > 0):
+        return bins
     # halfway between both sides: a rare value has a bin apart from the usual one
-    sides = [np.searchsorted(edges, x, side) for side in ("left", "right")]
-    return np.asarray((sides[0] + sides[1]) // 2)
+    return np.asarray((bins + np.searchsorted(edges, x, "right")) // 2)
 
 
 def p_value(
