@@ -101,6 +101,19 @@ def test_the_search_comes_within_a_tenth_of_the_constant(
     assert 1 <= ratio <= 1.10
 
 
+@pytest.mark.parametrize("level", [1e-6, 1e-3, 1e-1])
+def test_the_flattest_step_stays_inside_the_level(level: float) -> None:
+    step = search._Search(RESET, level, False).flattest()
+    assert 0 < separated.gap(RESET, step) <= level
+
+
+def test_the_bound_of_the_hessian_by_hand() -> None:
+    """|A| |X| = 4, tau_D = 9/11, and every (state, action) is a quarter of the data."""
+    k = 2**0.5 / (1 - 0.99 * 9 / 11)
+    bound = descent.schur(descent.walk(10.0)).bound
+    assert float(bound) == pytest.approx(1 / (4 * (1 + k) ** 2 + 2 * k**2), rel=1e-12)
+
+
 def test_multipliers_sharpen_the_constant_where_rare_states_share_the_level(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -13,6 +13,7 @@ from scipy.stats import binom
 
 from proofs_checks.instances import VALUES, fitted, tabular_mdps
 from proofs_checks.oracle import ccp, soft_bellman, tables
+from proofs_checks.sections.experiments import Run
 
 MILD = st.integers(-12, 12).map(lambda n: n / 4)
 BETAS = st.sampled_from([0.5, 0.9])
@@ -56,6 +57,14 @@ def test_count_of_one_period_is_binomial(trajectories, data):
     assert tables.count_probability(inside, count, trajectories, 1) == pytest.approx(
         expected, abs=1e-12
     )
+
+
+@given(st.tuples(st.floats(0, 3), st.floats(0, 12)))
+@settings(max_examples=20, deadline=None)
+def test_values_of_the_bus_solve_the_bellman_equation(theta):
+    q, reward = tables.solve(tables.linear_reward(theta)), tables.linear_reward(theta)
+    follows = tables.DISCOUNT * (tables.transition() @ logsumexp(q, axis=1)).T
+    np.testing.assert_allclose(q, reward + follows, rtol=0, atol=1e-12)
 
 
 def test_mape_by_hand():
@@ -117,3 +126,10 @@ def test_extended_solves_the_system_in_some_states_given_the_others(seen, data):
     anchored = q[np.arange(len(q)), seen.anchor]
     target = seen.given + seen.discount * seen.anchored @ v
     assert anchored[inside] == pytest.approx(target[inside], abs=scale)
+
+
+def test_states_of_a_run_are_standardised():
+    spread, _ = Run(2, 100, 0).data()
+    np.testing.assert_allclose(
+        [spread.mean(axis=0), spread.std(axis=0)], [[0] * 3, [1] * 3], atol=1e-12
+    )

@@ -26,7 +26,7 @@ from reproduce.engine.view import COLUMNS
 from reproduce.paper import compare as comparison
 from reproduce.paper import differences, published
 from reproduce.paper.compare import ABSENT, BLANK, GIVEN, LEVEL_OPEN, OTHER_VARIANT
-from reproduce.paper.judge import AGREES, DIFFERS, NOTHING, UNCLEAR, Reference, judge
+from reproduce.paper.judge import AGREES, DIFFERS, NOTHING, UNCLEAR, Reference, judge, number
 
 REPETITIONS = 20
 
@@ -86,6 +86,11 @@ def test_negative_control_shifted_numbers_all_differ(tmp_path: Path, shift: floa
     assert compared["z"].abs().between(2.1, 2.2 + 1e-9).all()
     side = "higher" if shift > 0 else "lower"
     assert compared["reason"].str.startswith(f"ours is {side}").all()
+
+
+def test_numbers_of_a_table_have_two_decimals_or_three_figures() -> None:
+    assert [number(x) for x in (0.0, 9_999.0, 10_500.0)] == ["0.00", "9999.00", "1.05e+04"]
+    assert [number(x) for x in (-0.0101, 0.00123, np.nan)] == ["-0.01", "0.00123", "-"]
 
 
 def test_published_numbers_without_ours_are_listed_not_judged(tmp_path: Path) -> None:
@@ -469,9 +474,9 @@ def test_the_file_is_the_one_that_was_compared_with_the_paper(exhibit: str) -> N
 def test_numbers_are_those_of_the_texts() -> None:
     for exhibit in EXHIBITS:
         frame = published.load(exhibit)
-        for value, number in zip(frame["value"], frame["number"], strict=True):
+        for value, parsed in zip(frame["value"], frame["number"], strict=True):
             is_text = exhibit == "table_1" or value == published.MISSING
-            assert math.isnan(number) if is_text else number == float(value)
+            assert math.isnan(parsed) if is_text else parsed == float(value)
 
 
 @pytest.mark.parametrize("exhibit", ["table_9", "Table_1", "", "../published/table_1"])

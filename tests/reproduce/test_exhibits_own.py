@@ -40,6 +40,7 @@ from reproduce.exhibits.accuracy import check
 from reproduce.paper.targets import (
     MET,
     MISSED,
+    ONE_SIDED,
     UNDECIDED,
     holm,
     interval,
@@ -126,6 +127,11 @@ def test_means_without_a_standard_error_are_decided_by_their_value() -> None:
     cases += [(0.0, math.nan, UNDECIDED), (math.nan, 1, UNDECIDED)]
     for mean, se, word in cases:
         assert verdicts([target_test(mean, se, -math.inf, 0.0)]) == [word]
+
+
+def test_a_p_value_of_exactly_the_level_decides() -> None:
+    assert verdicts([(ONE_SIDED, 1.0)]) == [MET]
+    assert verdicts([(1.0, ONE_SIDED)]) == [MISSED]
 
 
 def test_holm_asks_more_of_a_check_that_has_company() -> None:

@@ -1,5 +1,6 @@
 """The site: every page is there once, every link leads somewhere, examples become cells."""
 
+import json
 import re
 from pathlib import Path
 from urllib.parse import unquote
@@ -68,3 +69,12 @@ def test_the_guide_is_two_pages_whose_examples_are_cells() -> None:
     assert "Table IX" in rust
     assert "Table IX" not in guide
     assert "\n## From the shell\n" in guide
+
+
+@pytest.mark.filterwarnings("ignore:IPython3 lexer unavailable")
+def test_examples_alone_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site.ExecutePreprocessor, "preprocess", lambda self, note, _: (note, {}))
+    site.notebook("Text.\n```python\nx = 1\n```\nMore.", tmp_path / "page.ipynb")
+    cells = json.loads((tmp_path / "page.ipynb").read_text("utf-8"))["cells"]
+    assert [cell["cell_type"] for cell in cells] == ["markdown", "code", "markdown"]
+    assert "".join(cells[1]["source"]) == "x = 1"
