@@ -123,6 +123,10 @@ def test_multipliers_sharpen_the_constant_where_rare_states_share_the_level(
     assert separated.pl_constant(RARE, 1e-4) < 0.95 * sharp
 
 
+def test_with_one_action_no_choice_is_far() -> None:
+    assert separated.farthest(np.ones(1), 0.1).tolist() == [[0.0]]
+
+
 def test_a_state_that_lacks_an_action_leaves_no_constant() -> None:
     moves = RESET.moves.copy()
     moves[9, 0] = 0.0

@@ -14,6 +14,7 @@ from scipy.stats import binom
 from proofs_checks.instances import VALUES, fitted, tabular_mdps
 from proofs_checks.oracle import ccp, soft_bellman, tables
 from proofs_checks.sections.experiments import Run
+from proofs_checks.sections.extended_experiments import frequency
 
 MILD = st.integers(-12, 12).map(lambda n: n / 4)
 BETAS = st.sampled_from([0.5, 0.9])
@@ -133,3 +134,7 @@ def test_states_of_a_run_are_standardised():
     np.testing.assert_allclose(
         [spread.mean(axis=0), spread.std(axis=0)], [[0] * 3, [1] * 3], atol=1e-12
     )
+
+
+def test_counts_of_pairs_are_compared_exactly():
+    assert frequency((1000, None)).tolerance == 0
