@@ -182,7 +182,7 @@ def continuous_states(design: FixedDesign) -> CheckResult:
     estimator, thereby circumventing the double sampling problem". Section 6: "the result is
     formulated for continuous state spaces".
 
-    Assumes: s' given (s, a) is drawn from P; Q fixed; zeta in R^(S x A), as printed three times.
+    Assumes: s' given (s, a) is drawn from P; Q fixed; zeta in R^(S x A), as printed.
 
     Decided: where no pair repeats zeta-bar interpolates, zeta-bar(s_i, a_i) = V_Q(s_i'), and what
     is left is the TD loss that Section 4 rejects. Assumption nonSingularJac (iii) forces the same:

@@ -104,8 +104,8 @@ def _near(method: Method, actions: range, weighted: bool = True) -> tuple[CheckR
 def better_by_action(method: Method, weighted: bool = True) -> CheckResult:
     """With 1,000 trajectories GLADIUS's predictions at mileages 1-5 are better than Rust's and
     ML-IRL's: 0.35 % off against 0.98 and 1.13. With 50 they are better than ML-IRL's and worse than
-    Rust's: 3.68 % off against 4.24 and 3.60. The gap to Rust's is far within one repetition's
-    noise: Table 2's "(SE)" is 1.28. Of maintenance alone they are worse than both with 50
+    Rust's: 3.68 % off against 4.24 and 3.60. The gap to Rust's is
+    small beside Table 2's bracket of 1.28. Of maintenance alone they are worse than both with 50
     trajectories: 6.13 % off against Rust's 3.49 and ML-IRL's 4.10. Of replacement they are better
     throughout.
 
@@ -256,10 +256,9 @@ def below_the_bound(trajectories: int) -> CheckResult:
     Assumes: r(., a0) and the transitions unrestricted, as for a network; the printed numbers are
     read as expected errors. "Regular" is our word.
 
-    Decided: by the semiparametric efficiency bound at the true reward. It is of first order; the
-    plug-in's mean error over 1,000 data sets is within 3 % of it from N = 250 on. It does not bind
-    the error on one data set. Nor does it bind an estimator whose epoch the true reward chooses, or
-    one that starts at the true level of Q.
+    Decided: by the semiparametric efficiency bound at the true reward, which is of first order. It
+    does not bind the error on one data set. Nor does it bind an estimator whose epoch the true
+    reward chooses, or one that starts at the true level of Q.
     """
     bound = _bounds(0.8 * trajectories).tabular[0]
     return at_least(_gladius_mape(trajectories), bound, 1e-6, ASYMPTOTIC)

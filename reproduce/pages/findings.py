@@ -20,7 +20,8 @@ from proofs_checks.claims import OURS
 from proofs_checks.numbering import PAPER
 from reproduce import exhibits
 from reproduce.cells import public_fits
-from reproduce.engine.output import read_manifest
+from reproduce.engine.nouns import LONG
+from reproduce.engine.output import DIGITS, read_manifest
 from reproduce.engine.progress import duration
 from reproduce.exhibits import table_4
 from reproduce.paper import compare, origins, published, scorecard
@@ -98,10 +99,15 @@ class Numbers:
         words = self.verdicts.query("exhibit == @exhibit and rule == @rule")["verdict"]
         return f"{words.eq(AGREES).sum()} of {words.isin([AGREES, DIFFERS, UNCLEAR]).sum()}"
 
-    def time(self, names: Iterable[str]) -> str:
-        """Processor time of these exhibits together, from their manifests."""
-        manifests = (read_manifest(self.folder, name) for name in names)
-        return duration(sum(manifest.get("cpu_seconds", 0.0) for manifest in manifests))
+    def time(self, names: Iterable[str], is_long: bool = False) -> str:
+        """Processor time of these exhibits together, without or with the cells of `run --long`."""
+        seconds: dict[str, float] = {}
+        for name in names:
+            cells = {entry.cell for entry in exhibits.load(name).entries(False)}
+            late = {cell.digest[:DIGITS] for cell in cells if cell.settings.get(LONG)}
+            by_cell = read_manifest(self.folder, name).get("costs", {})
+            seconds |= {c: t for c, t in by_cell.items() if is_long or c not in late}
+        return duration(sum(seconds.values()))
 
     def verdict(self, exhibit: str) -> str:
         """What the overview says first of an exhibit."""
@@ -140,7 +146,7 @@ def environment(folder: Path) -> Environment:
     numbers = Numbers(folder)
     loader = PackageLoader("reproduce", "templates")
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
-    made.filters |= {"number": number}
+    made.filters |= {"number": number, "two_figures": lambda x: float(f"{x:.2g}")}
     made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER}
     names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
     names += ["agreeing", "agreed", "time", "verdict"]

@@ -12,7 +12,7 @@ from gladius.validate import InputError
 from reproduce.drawing.notes import caption
 from reproduce.engine import seeds
 from reproduce.engine.check import OLDER, Finding
-from reproduce.engine.nouns import Exhibit
+from reproduce.engine.nouns import LONG, Exhibit
 from reproduce.engine.output import MANIFESTS, costs, read_manifest
 from reproduce.engine.progress import duration
 from reproduce.engine.provenance import ROOT
@@ -123,13 +123,14 @@ def versions(manifests: Sequence[dict[str, Any]], package: str) -> str:
 
 def describe_exhibit(exhibit: Exhibit, problems: str, folder: Path) -> dict[str, Any]:
     """What the templates say of one exhibit."""
-    manifest = read_manifest(folder, exhibit.name)
+    manifest, entries = read_manifest(folder, exhibit.name), exhibit.entries(False)
     counts = manifest.get("cells", {}).items()
     return {
         "name": exhibit.name,
         "title": exhibit.title,
         "is_paper": exhibit.name in PAPER,
         "program": f"reproduce/exhibits/{SHARED.get(exhibit.name, exhibit.name)}.py",
+        "option": " --long" if any(e.cell.settings.get(LONG) for e in entries) else "",
         "time": duration(manifest["cpu_seconds"]) if manifest else "not run",
         "seconds": manifest.get("cpu_seconds", 0.0),
         "verdicts": verdicts(exhibit, folder),
@@ -162,7 +163,7 @@ def section(text: str, name: str, content: str) -> str:
     """The text with this content between the marks of that name, and nothing else changed."""
     pattern = re.compile(rf"<!-- {name}: [^\n]*-->.*?<!-- /{name} -->", re.DOTALL)
     if not pattern.search(text):
-        hint = f"put the lines <!-- {name}: reproduce readme --> and <!-- /{name} --> into it"
+        hint = f"put the lines <!-- {name}: generated --> and <!-- /{name} --> into it"
         raise InputError("readme", "README.md", hint)
-    inside = f"<!-- {name}: reproduce readme -->\n{content}\n<!-- /{name} -->"
+    inside = f"<!-- {name}: generated -->\n{content}\n<!-- /{name} -->"
     return pattern.sub(lambda _: inside, text, count=1)

@@ -175,7 +175,7 @@ def test_the_readme_has_a_line_an_exhibit_with_a_mark_where_check_says_so(
         readme.VERDICTS_FILE,
     }
     text = path.read_text()
-    assert text.startswith(f"before\n<!-- {SECTIONS[0]}: reproduce readme -->")
+    assert text.startswith(f"before\n<!-- {SECTIONS[0]}: generated -->")
     assert text.endswith("<!-- /claims -->\nafter\n")
     assert "old\n" not in text
     assert "Not drawn yet" in text  # the findings, which read exhibits that this folder lacks
