@@ -104,9 +104,9 @@ class Numbers:
         seconds: dict[str, float] = {}
         for name in names:
             cells = {entry.cell for entry in exhibits.load(name).entries(False)}
-            late = {cell.digest[:DIGITS] for cell in cells if cell.settings.get(LONG)}
+            late = {c.digest[:DIGITS] for c in cells if c.settings.get(LONG) and not is_long}
             by_cell = read_manifest(self.folder, name).get("costs", {})
-            seconds |= {c: t for c, t in by_cell.items() if is_long or c not in late}
+            seconds |= {cell: time for cell, time in by_cell.items() if cell not in late}
         return duration(sum(seconds.values()))
 
     def verdict(self, exhibit: str) -> str:
