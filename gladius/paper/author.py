@@ -102,6 +102,7 @@ class Pass:
     cpu_seconds: float  # processor time
 
 
+@without_denormals()  # as in `run`; 2 to 9 times as fast
 def passes(
     data: Transitions,
     anchor: Anchor,
