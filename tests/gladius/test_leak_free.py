@@ -207,7 +207,7 @@ def test_lambda_is_chosen_as_stated():
     assert [stays for stays, _ in chosen] == [False, True]
 
 
-@pytest.mark.parametrize("code", [9999.0, 1e5, 1e12])
+@pytest.mark.parametrize("code", [9999.0, 1e5, pytest.param(1e12, marks=pytest.mark.deep)])
 def test_a_missing_value_code_does_not_pass_for_a_fit(code):
     """One state of 9999's kind stretches the grid: it is reported, and no fit that is worse than
     chance is `ok`."""

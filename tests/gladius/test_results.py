@@ -283,6 +283,7 @@ def chain(paths: int, rng: np.random.Generator, states: int = 6, leave: float = 
     return Transitions.from_frame(frame, state=["x"], **given)
 
 
+@pytest.mark.deep
 def test_errors_of_a_change_have_the_noise_of_what_follows() -> None:
     """As large as those of a bootstrap; draws of theta alone give less than half of them here."""
     data = chain(1000, np.random.default_rng(4))

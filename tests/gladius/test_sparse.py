@@ -84,7 +84,7 @@ def test_inputs_that_do_not_matter_change_nothing() -> None:
     np.testing.assert_allclose(rewards[1:], np.broadcast_to(rewards[0], (2, 12)), atol=1e-9)
 
 
-@pytest.mark.parametrize("ended", [False, True])
+@pytest.mark.parametrize("ended", [pytest.param(False, marks=pytest.mark.deep), True])
 def test_the_minimum_is_that_of_an_independent_solver(ended: bool) -> None:
     data = few_rows(ended)
     risk = small_risk(data)

@@ -211,7 +211,7 @@ def test_grouped_counts_are_a_dictionary_count(data: list[Transitions], step: in
         assert {s for s, there in zip(grid, found.present[r], strict=True) if there} == own
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples // 10)  # slow
 @given(transitions(), st.integers(2, 5))
 def test_a_row_without_a_next_state_says_nothing_of_what_comes_next(
     data: Transitions, step: int

@@ -10,6 +10,7 @@ from processors import IS_HERE, SETTINGS, environment
 pytestmark = pytest.mark.skipif(not IS_HERE, reason="settings of libraries on Linux and x86-64")
 
 
+@pytest.mark.deep  # `tox -e processors` takes all of them, and other tests too
 @pytest.mark.parametrize("name", ["mkl", "vectors"])
 def test_numbers_are_the_same(name: str) -> None:
     tests = str(Path(__file__).with_name("test_golden.py"))

@@ -177,6 +177,7 @@ def test_a_failed_cell_shows_the_real_error_and_is_tried_again_while_others_go_o
     assert set(numbers(tmp_path / "out")["status"]) == {"ok"}
 
 
+@pytest.mark.deep
 def test_a_cluster_that_loses_a_worker_midway_writes_the_same_bytes(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
