@@ -222,8 +222,7 @@ def _draw(results: View) -> layout.Figure:
 
 def verdict(folder: Path) -> str:
     """The spans of the procedure over its trainings, without those that are continued."""
-    frame = pd.read_csv(folder / f"{NAME}.csv")
-    frame = frame[~frame["protocol"].str.contains("pass", regex=False)]
+    frame = pd.read_csv(folder / f"{NAME}.csv").query("~protocol.str.contains('pass')")
     spans = [
         span(frame[frame["statistic"].eq(statistic)]["value"].tolist(), 0)
         for statistic in (BEST, LAST)

@@ -10,6 +10,8 @@ import pytest
 
 from gladius.validate import InputError
 from reproduce import exhibits
+from reproduce.engine.output import DIGITS
+from reproduce.engine.progress import duration
 from reproduce.engine.provenance import ROOT
 from reproduce.pages import findings, readme
 from reproduce.run import GENERATED
@@ -98,6 +100,17 @@ def test_a_number_is_found_by_its_place_and_series_by_patterns() -> None:
     assert findings.printed("table_2", "Rust")["50"] == 3.62
     assert findings.ratios({"a": 6.0, "b": 1.0}, {"a": 3.0}) == {"a": 2.0}
     assert [findings.span(x) for x in ([1.0, 2.5, 2.0], [1.0])] == ["1.00 to 2.50", "1.00"]
+
+
+def test_the_time_of_an_exhibit_leaves_out_its_cells_of_hours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = (entry.cell for entry in exhibits.load("table_2_author").entries(False))
+    costs = {c.digest[:DIGITS]: 60.0 if c.settings.get("long") else 0.5 for c in cells}
+    monkeypatch.setattr(findings, "read_manifest", lambda folder, name: {"costs": costs})
+    for is_long in (False, True):
+        expected = duration(sum(x for x in costs.values() if x < 1.0 or is_long))
+        assert findings.Numbers(tmp_path).time(["table_2_author"], is_long) == expected
 
 
 def test_the_claims_of_the_paper_are_counted_and_not_ours() -> None:
