@@ -207,7 +207,7 @@ def _draw(results: View) -> layout.Figure:
         low, high = ([f(y) for y in runs] for f in (min, max))
         axes.vlines(at, low, high, color=colour, linewidth=1.0, zorder=2)
         style = {"color": colour, "marker": ("o", "s")[shift], "markersize": 4.5}
-        label = f"public code's procedure, {label}"
+        label = f"public procedure, {label}"
         axes.plot(at, chosen, linestyle="none", fillstyle=fill, zorder=3, label=label, **style)
     table = published.load("table_2")
     table = table[table["column"].eq("GLADIUS") & table["row"].isin(rows)]
