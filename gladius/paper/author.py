@@ -102,7 +102,7 @@ class Pass:
     cpu_seconds: float  # processor time
 
 
-@without_denormals()  # as in `run`; 2 to 9 times as fast
+@without_denormals()  # as in `run`
 def passes(
     data: Transitions,
     anchor: Anchor,

@@ -103,7 +103,8 @@ def test_replications_together_are_as_alone(fitted: Fitted) -> None:
         first.reward_function(GRID), alone.reward_function(GRID), atol=1e-6 * scale
     )
     assert first.diagnostics.status == alone.diagnostics.status
-    assert np.nanmax(np.abs(second.q(GRID) - first.q(GRID))) > 1e-3 * scale
+    # a hundred times what the same data may differ by
+    assert np.nanmax(np.abs(second.q(GRID) - first.q(GRID))) > 1e-5 * scale
 
 
 def test_the_same_seed_gives_the_same_bytes_and_leaves_the_data(fitted: Fitted) -> None:
