@@ -136,9 +136,9 @@ def _even() -> Known:
     rejected={"sign": -1},
 )
 def needs_an_anchor(given: Known) -> CheckResult:
-    """Exact identification of r "necessitates a strong anchor action assumption". (Read to the
-    letter, which is our reading: with another linear restriction on the rewards of each state, r is
-    not identified.)
+    """Exact identification of r "necessitates a strong anchor action assumption". (Our reading,
+    to the letter: with another linear restriction on the rewards of each state it is not
+    identified.)
 
     Where: Section 2, second paragraph.
 
