@@ -192,7 +192,7 @@ def test_an_error_in_a_conclusion_from_data_is_not_minor(texts: dict[str, str]) 
         assert f'<a id="{pages.numbers()[id_]}"></a>' in listed
     assert f'<a id="{pages.numbers()["text.action-zero"]}"></a>' in minor  # the control
     entry = texts["claims/section-1.md"].partition("### `abstract.outperforms`")[2]
-    assert "- **Severity:** affects a conclusion that the paper draws from its data." in entry
+    assert "- **Severity:** bears on a conclusion that the paper draws from its data." in entry
 
 
 def test_an_imprecise_sentence_about_other_work_does_not_fail(texts: dict[str, str]) -> None:
