@@ -26,10 +26,17 @@ if TYPE_CHECKING:  # an extra has it, and the register of claims does without
     from hypothesis.strategies import SearchStrategy
 
 Relation = Literal["<=", ">=", "=="]
-Severity = Literal["theorem", "constant", "cosmetic"]
+Severity = Literal["theorem", "conclusion", "constant", "cosmetic"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 Verdict = Literal[
-    "holds", "holds-if", "vacuous", "undecidable", "fails", "misprint", "does-not-hold"
+    "holds",
+    "holds-if",
+    "vacuous",
+    "undecidable",
+    "fails",
+    "misprint",
+    "imprecise",
+    "does-not-hold",
 ]
 UNREFUTED = ("holds", "undecidable")
 REFUTED = ("fails", "does-not-hold")
@@ -212,7 +219,9 @@ class Claim:
 
     @property
     def severity(self) -> Severity | Literal[""]:
-        """What the error reaches: a theorem, a constant, or neither; empty where none is."""
+        """What the error reaches, a conclusion also where it holds of a part alone; else empty."""
+        if self.scope:
+            return "conclusion"
         return errors()[self.id]["severity"] if self.id in errors() else ""  # type: ignore[return-value]  # one of SEVERITIES, as errors() has checked
 
     @property
@@ -295,7 +304,7 @@ def _claim(
 class claim:  # noqa: N801  # its members read as verbs, @claim.fails(...)
     """`_claim` for each verdict."""
 
-    holds, holds_if, vacuous, undecidable, fails, misprint, does_not_hold = (
+    holds, holds_if, vacuous, undecidable, fails, misprint, imprecise, does_not_hold = (
         partial(_claim, verdict=v) for v in VERDICTS
     )
 

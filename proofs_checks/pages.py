@@ -121,6 +121,7 @@ def described(claim: Claim, row: Row, file: str = "") -> dict[str, Any]:
     statement, section = statement_of(claim.id), sections()[section_of(claim.id)]
     where = docstring["Where"].rstrip(".")
     inferred = f"Not printed ({text(claim.inferred, file)}). Statement" if claim.inferred else ""
+    assumed = graph.below(claim.id) if row["verdict"] == "holds" else ()
     named: str = claim.verdict
     if claim.inferred:
         named = "inferred-if" if claim.verdict == "holds-if" else "inferred"
@@ -132,6 +133,7 @@ def described(claim: Claim, row: Row, file: str = "") -> dict[str, Any]:
         "row": row,
         "docstring": docstring,
         "error": error,
+        "beside": [text(said, file) for of, said in words("beside").items() if of in assumed],
         "name": inferred or "Statement",
         "statement": f"{text(claim.statement, file)} ({text(where, file)}.)",
         "kind": kind,

@@ -2,10 +2,11 @@
 
 `python proofs_checks/verify.py` needs the standard library and python-flint, nothing of this
 project. A certificate gives an instance whose types and assumptions are proved, on which `printed`
-is disproved and `corrected` is proved, and a harmless instance on which `printed` is proved. A
-derivation writes each goal as a sum of multiples of its assumptions, none of them idle or the goal,
-and all that it assumes is listed. Whatever is not decided is rejected, and so is what needs too
-much work. certificates/README.md says why.
+is disproved and `corrected` is proved, and a harmless instance on which `printed` is proved. It is
+listed by its digest beside that of its statement. A derivation writes each goal as a sum of
+multiples of its assumptions, none of them idle or the goal, and all that it assumes is listed.
+Whatever is not decided is rejected, and so is what needs too much work. certificates/README.md
+says why.
 
 A number is a polynomial with rational coefficients in atoms: exp and log of numbers, powers of
 numbers, and variables. Equal is what is the same polynomial once denominators are cleared. Order is
@@ -29,7 +30,7 @@ except ModuleNotFoundError as error:
     raise SystemExit(f"{error.name} is missing: pip install '.[verify]'") from None
 
 FOLDER = Path(__file__).with_name("certificates")
-LIST = "d3c689b782fa7ab0e966f57058a71967d70558ed82f9c983497d485f5b2b61e3"
+LIST = "b7c5f62ba6fe77b23226202559c6fb8404e09f98f5e0a2e9821a4b32110b62e3"
 PRECISIONS = (64, 256, 1024)  # bits, tried one after the other
 TOKEN, DEPTH = 500, 50  # characters of a name or number, nested lists
 POWER, BITS, FACTORED = 1_000, 20_000, 100  # exponents, bits of a coefficient, and of log's
@@ -438,11 +439,21 @@ def check_type(value: Any, kind: Any, names: Environment) -> None:
 # --- forms (kind id part ...)
 Fields = dict[str, list[Any]]  # (name content ...) by name
 FIELDS = {
-    "claim": {"data", "some", "given", "assume", "printed", "corrected", "step"},
+    "claim": {"data", "some", "given", "assume", "printed", "corrected", "step", "by-hand"},
     "certificate": {"instance", "harmless"},
     "derivation": {"real", "nonnegative", "positive", "steps", "joined", "step"},
 }
-OPTIONAL = {"data", "some", "assume", "joined", "step", "real", "nonnegative", "positive"}
+OPTIONAL = {
+    "data",
+    "some",
+    "assume",
+    "joined",
+    "step",
+    "by-hand",
+    "real",
+    "nonnegative",
+    "positive",
+}
 
 
 def spelled(form: Any) -> str:
@@ -473,6 +484,7 @@ def definitions(text: str) -> Environment:
 def entries(kind: str, text: str, prelude: str) -> dict[str, tuple[str, Fields]]:
     """Id to the digest of a form and the definitions, and to its parts, of all forms of a file."""
     result: dict[str, tuple[str, Fields]] = {}
+    defined = spelled(read(prelude))
     for form in read(text):
         head, id_, *fields = form
         distinct([id_], result)
@@ -481,8 +493,7 @@ def entries(kind: str, text: str, prelude: str) -> dict[str, tuple[str, Fields]]
         empty = {name for name, content in contents.items() if not content}
         if head != kind or set(contents) != FIELDS[kind] or empty - OPTIONAL:
             raise RejectedError(f"{id_}: a part is unknown, lacking or empty")
-        pinned = spelled(read(prelude)) + spelled(form)
-        result[id_] = hashlib.sha256(pinned.encode()).hexdigest(), contents
+        result[id_] = hashlib.sha256((defined + spelled(form)).encode()).hexdigest(), contents
     return result
 
 
@@ -578,7 +589,7 @@ def certify(texts: dict[str, str]) -> dict[str, str]:
     """Id to what is wrong, or nothing, of all that is in the files, which are given by name."""
     if hashlib.sha256(texts["claims"].encode()).hexdigest() != LIST:
         raise RejectedError("claims.lisp is not the list that this file was written for")
-    listed = {id_: digest.strip('"') for _, id_, digest in read(texts["claims"])}
+    listed = {id_: [d.strip('"') for d in digests] for _, id_, *digests in read(texts["claims"])}
     prelude, problems = texts["prelude"], {}
     names = definitions(prelude)
     claims = entries("claim", texts["statements"], prelude)
@@ -588,12 +599,15 @@ def certify(texts: dict[str, str]) -> dict[str, str]:
         WORKED[0] = 0
         try:
             digest, claim = claims[id_]
-            if listed[id_] != digest:
+            if listed[id_][0] != digest:
                 raise RejectedError("the statement is not the one that is listed")
             if "steps" in claim:
                 derive(claim, names)
             else:
-                verify(claim, certificates[id_][1], names)
+                instance, certificate = certificates[id_]
+                if listed[id_][1] != instance:
+                    raise RejectedError("the certificate is not the one that is listed")
+                verify(claim, certificate, names)
             problems[id_] = ""
         except FAULTS as error:
             problems[id_] = repr(error)[:200]

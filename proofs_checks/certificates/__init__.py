@@ -3,7 +3,7 @@
 prelude.lisp defines the paper's objects. statements.lisp says what is printed and what to write
 instead, and certificates.lisp gives the instances. derivations.lisp derives claims that hold, and
 what to write instead of others, under their id with `/instead`. claims.lisp lists all of them with
-the digests of their statements.
+the digests of their statements and instances.
 """
 
 import csv
@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 FOLDER = Path(__file__).parent
-
-
+BY_HAND = "counterexample by hand, arithmetic verified"
 INSTEAD = "/instead"  # ends the id of a derivation of what to write instead
 
 
@@ -51,9 +50,18 @@ def forms(name: str, head: str) -> dict[str, str]:
 
 @cache
 def kinds() -> dict[str, str]:
-    """Refuted claims: id to `certificate`, or `certificate + step` where a written step remains."""
+    """Refuted claims: id to `certificate`, to the same with ` + step`, or to BY_HAND.
+
+    A written step remains in the second. The third is an argument in words, in which the verified
+    instance is an example: the claim's form has `by-hand` where others have `step`.
+    """
     claims, ids = forms("statements", "claim"), forms("certificates", "certificate")
-    return {id_: "certificate" + " + step" * ("\n  (step " in claims[id_]) for id_ in ids}
+    return {
+        id_: BY_HAND
+        if "\n  (by-hand " in claims[id_]
+        else "certificate" + " + step" * ("\n  (step " in claims[id_])
+        for id_ in ids
+    }
 
 
 @cache

@@ -23,6 +23,11 @@
 (def (T r beta P Q s a) (+ (r s a) (* beta (next P Q s a))))
 (def (of-policy pi Q) (vec s (len Q) (sum a (len (Q s)) (* (pi s a) (Q s a)))))
 
+; pairs whose reward is read off wrongly from Q where the expert plays pi
+(def (misread r beta P pi Q)
+  (sum s (len Q) (sum a (len (Q s))
+    (if (= (r s a) (- (Q s a) (* beta (ahead P (of-policy pi Q) s a)))) 0 1))))
+
 ; --- E[L_TD(Q)(s, a, s')] and E[(V_Q(s') - z)^2 | s, a]
 (def (td r beta P Q s a)
   (sum t (len Q) (* (P s a t) (^ (- (+ (r s a) (* beta (V (Q t)))) (Q s a)) 2))))
@@ -42,9 +47,14 @@
 (def (quadratic m h) (sum i (len h) (* (h i) (dot (m i) h))))
 (def (farthest x y) (largest s (len x) (largest a (len (x s)) (abs (- (x s a) (y s a))))))
 
-; the same at the states where inside is 1
-(def (farthest-inside inside x y)
-  (largest s (len x) (* (inside s) (largest a (len (x s)) (abs (- (x s a) (y s a)))))))
+; S-bar, where a state stands for a cell: an atom, or an interval that is entered uniformly. A point
+; of a visited cell has a probability > 0 if all its neighbourhoods have at least some share of the
+; cell's, c / (1 + c) for some c > 0. `piece` is the share of one of them, which for an atom is 1
+(def (visited d s) (> (sum a (len (d s)) (d s a)) 0))
+(def (in-s-bar d piece c s) (and (visited d s) (>= (piece s) (/ c (+ 1 c)))))
+(def (farthest-in-s-bar d piece c x y)
+  (largest s (len x) (if (in-s-bar d piece c s)
+    (largest a (len (x s)) (abs (- (x s a) (y s a)))) 0)))
 ; how far a step is from the ray in a direction
 (def (off-ray step ray)
   (let (factor (if (= (dot ray ray) 0) 0 (larger 0 (/ (dot step ray) (dot ray ray)))))
@@ -91,19 +101,76 @@
   (vec s (len q) (vec a (len (q s))
     (+ (q s a) (dot (slopes s a) u) (/ (quadratic (bends s a) u) 2)))))
 
-; --- the printed tables: rows are mileages 1 to 10; action 0 moves on by 1 to 4, action 1 to 1
-(def (residual beta r Q x a)
-  (- (+ (r x a) (* beta (if (= a 1) (V (Q 0)) (/ (sum k 4 (V (Q (+ x k 1)))) 4)))) (Q x a)))
-(def (largest-residual beta r Q)
-  (larger (largest x (len r) (abs (residual beta r Q x 1)))
-          (largest x (- (len r) 4) (abs (residual beta r Q x 0)))))
-; the mean relative error of actions from, ..., to - 1 in per cent, at its least (side -1) or its
-; most (side 1) for all values of r within half a unit
-(def (mape from to visited r truth half side)
-  (* 100 (/ (sum x (len r) (sum a (- to from) (* (visited x (+ from a))
-        (/ (larger 0 (+ (abs (- (r x (+ from a)) (truth x (+ from a)))) (* side (half x (+ from a)))))
-           (abs (truth x (+ from a)))))))
-      (sum x (len r) (sum a (- to from) (visited x (+ from a)))))))
+; --- a class that is affine in u, for u in the hull of corners; u = 0 is in it as their average with
+; the weights. There |Q| is at most its largest at the corners. V is convex in u and grows with Q, so
+; it is at most its largest at the corners, and at least V of each action's least Q
+(def (is-average weights corners)
+  (all j (len (corners 0)) (= (sum c (len corners) (* (weights c) (corners c j))) 0)))
+(def (lowest Qs s) (vec a (len (Qs 0 s)) (- (largest c (len Qs) (- (Qs c s a))))))
+(def (bounds M largest-reward beta Qs)
+  (all s (len (Qs 0)) (all t (len (Qs 0)) (all a (len (Qs 0 t)) (all c (len Qs)
+    (let (size (abs (Qs c t a))) (and
+      (>= M (+ largest-reward (* beta (abs (V (lowest Qs s)))) size))
+      (all b (len Qs) (>= M (+ largest-reward (* beta (abs (V (Qs b s)))) size))))))))))
+
+; --- the printed tables: rows are mileages 1 to 10, columns the actions 0 and 1; the first of two
+; has 50 trajectories, the second 1,000. r and Q are known to half a unit of the last digit
+(def bus-discount 19/20)
+(def half-unit 1/2000)
+(def single-precision 1/10000)
+(def (columns xs ys) (vec x (len xs) (list (xs x) (ys x))))
+(def r-true (columns (vec x 10 (- (+ x 1))) (vec x 10 -5)))
+(def q-true (columns (list -52.534 -53.834 -54.977 -56.037 -57.06 -58.069 -59.072 -60.074 -61.074
+    -62.074) (vec x 10 -54.815)))
+(def r-gladius (list (columns (list -1.074 -1.978 -3.105 -3.844 -4.878 -6.642 -8.406 -10.17 -11.934
+    -13.684) (list -4.999 -5.001 -5 -5.001 -5.001 -5.001 -5.001 -5.001 -5.001 -5.002))
+    (columns (list -1 -1.935 -2.966 -3.998 -4.966 -5.904 -6.769 -7.633 -8.497 -9.361) (list -5.013
+    -5.001 -5 -5.002 -5.002 -5.002 -5.002 -5.003 -5.003 -5.004))))
+(def q-gladius (list (columns (list -53.059 -54.27 -55.548 -56.356 -57.419 -59.184 -60.95 -62.715
+    -64.481 -66.228) (list -55.311 -55.312 -55.312 -55.312 -55.312 -55.312 -55.312 -55.312 -55.312
+    -55.308)) (columns (list -52.431 -53.68 -54.852 -55.942 -56.932 -57.886 -58.745 -59.604 -60.463
+    -61.322) (list -54.733 -54.72 -54.721 -54.721 -54.721 -54.721 -54.721 -54.722 -54.722 -54.722))))
+(def r-rust (list (columns (list -0.965 -1.931 -2.896 -3.861 -4.827 -5.792 -6.757 -7.722 -8.688
+    -9.653) (vec x 10 -4.812)) (columns (list -1.012 -2.023 -3.035 -4.047 -5.058 -6.07 -7.082 -8.093
+    -9.105 -10.117) (vec x 10 -5.033))))
+(def q-rust (list (columns (list -50.327 -51.584 -52.691 -53.718 -54.708 -55.683 -56.652 -57.619
+    -58.585 -59.55) (vec x 10 -52.523)) (columns (list -53.019 -54.33 -55.483 -56.554 -57.588
+    -58.608 -59.623 -60.636 -61.648 -62.66) (vec x 10 -55.309))))
+(def r-mlirl (list (columns (list -0.959 -1.918 -2.877 -3.836 -4.795 -5.753 -6.712 -7.671 -8.63
+    -9.589) (vec x 10 -4.777)) (columns (list -1.013 -2.026 -3.039 -4.052 -5.065 -6.078 -7.091
+    -8.104 -9.117 -10.13) (vec x 10 -5.043))))
+(def q-mlirl (list (columns (list -49.916 -51.165 -52.266 -53.286 -54.27 -55.239 -56.202 -57.162
+    -58.122 -59.081) (vec x 10 -52.096)) (columns (list -53.11 -54.423 -55.578 -56.649 -57.684
+    -58.705 -59.721 -60.735 -61.748 -62.76) (vec x 10 -55.405))))
+(def r-of (list r-gladius r-rust r-mlirl))
+(def q-of (list q-gladius q-rust q-mlirl))
+(def frequencies (list (columns (list 412 65 43 24 8 4 1 0 0 0) (list 37 18 80 101 134 37 26 7 2 1))
+    (columns (list 7994 1409 1060 543 274 35 8 1 0 0) (list 804 541 1296 1991 2435 829 476 218 73
+    10))))
+(def trajectories (list 50 1000))
+(def horizon 100)
+; Table 2's mean and (SE), of GLADIUS, Rust and ML-IRL, known to half-reported
+(def table-2 (list (list (list 3.44 1.28) (list 0.52 0.22)) (list (list 3.62 1.70) (list 0.71 0.49))
+    (list (list 3.62 1.74) (list 0.64 0.48))))
+(def half-reported 1/200)
+; Table 4: means of BC and of ERM-IRL by row; smaller is better where the sign is -1 (Acrobot)
+(def returns-bc (list 103.38 104.46 105.99 107.01 107.42 100 100 100 100 100 100.56 101.25 98.08
+    97.75 95.33))
+(def returns-erm-irl (list 107.3 106.64 101.1 104.46 106.11 100 100 100 100 100 103.67 102.19 100.67
+    99.07 96.5))
+(def returns-sign (vec i 15 (if (< i 10) 1 -1)))
+(def (residual r Q x a)
+  (- (+ (r x a) (* bus-discount (if (= a 1) (V (Q 0)) (/ (sum k 4 (V (Q (+ x k 1)))) 4)))) (Q x a)))
+(def (largest-residual r Q)
+  (larger (largest x (len r) (abs (residual r Q x 1)))
+          (largest x (- (len r) 4) (abs (residual r Q x 0)))))
+; the mean relative error in per cent at the first mileages, of actions from, ..., to - 1, at its
+; least (side -1) or its most (side 1) for all values of r within half a unit
+(def (mape mileages from to n r side)
+  (* 100 (/ (sum x mileages (sum a (- to from) (* (frequencies n x (+ from a))
+        (/ (larger 0 (+ (abs (- (r x (+ from a)) (r-true x (+ from a)))) (* side half-unit)))
+           (abs (r-true x (+ from a)))))))
+      (sum x mileages (sum a (- to from) (frequencies n x (+ from a)))))))
 
 ; --- linear classes: Q(s, a) = Phi(s, a)' theta, the pairs in a row; R-hat_Q, whose Bellman error is
 ; a mean over the anchor rows

@@ -1,6 +1,7 @@
 ; What the paper prints and what to write instead, in the language of verify.py. `some`: constants
 ; of which the paper says that they exist; the statement is then refuted for every value, with the
-; same `data`. What is `given` comes after the constants, and may depend on them.
+; same `data`. What is `given` comes after the constants, and may depend on them. A hypothesis that
+; only a counterexample has to meet is assumed where the printed statement fails.
 
 (claim lem:telescoping
   ; Q is Q^pi, d is d^pi given the first pair, normalised by 1 - beta
@@ -243,10 +244,14 @@
 
 (claim prop:linConvergence.two-sided-PL
   (data (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-        (r (list S real)))
+        (r (list S real)) (radius-squared positive))
   (some (mu positive))
   (given (zeta (list S real)) (theta (list d real)) (other (list d real)))
-  (assume (= d (* S A)))
+  (assume ; the balls B_Q and B_zeta around 0 are chosen before mu
+    (= d (* S A))
+    (<= (dot theta theta) radius-squared)
+    (<= (dot other other) radius-squared)
+    (<= (dot zeta zeta) radius-squared))
   (printed (let (f (fn (u) (f-hat n anchor r beta (vec s S (vec a A (u (+ (* s A) a)))) zeta)))
     (let (slope (grad f theta))
       (>= (* 1/2 (dot slope slope)) (* mu (- (f theta) (f other)))))))
@@ -324,18 +329,16 @@
     (+ (* 2 B2) (^ B 2)))))
 
 (claim lem:EmpLipschitz
-  ; Q = q + slopes' u; V is convex in u, so R_max, V_max, Q_max of the class are those of corners
+  ; Q = q + slopes' u for u in the hull of corners, of which u = 0 is the one with these weights
   (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
          (r (list S real)) (largest-reward nonnegative) (q (list S (list A real)))
          (slopes (list S (list A (list d real)))) (corners (list C (list d real)))
-         (B nonnegative) (M nonnegative))
+         (weights (distribution C)) (B nonnegative) (M nonnegative))
   (assume
     (all s S (all a A (<= (dot (slopes s a) (slopes s a)) (^ B 2))))
     (all s S (implies (> (visits n s (anchor s)) 0) (<= (abs (r s)) largest-reward)))
-    (all c C (let (Q (straight q slopes (corners c)))
-      (all c2 C (let (Q2 (straight q slopes (corners c2)))
-        (all s S (all t S (all a A (>= M (+ largest-reward (* beta (abs (V (Q s))))
-          (abs (Q2 t a))))))))))))
+    (is-average weights corners)
+    (bounds M largest-reward beta (vec c C (straight q slopes (corners c)))))
   (printed (<=
     (norm (grad (fn (u) (r-emp n anchor r beta (straight q slopes u))) (vec i d 0)))
     (* (+ 1 (* 2 M (+ 1 beta))) B)))
@@ -349,17 +352,16 @@
          (r (list S real)) (largest-reward nonnegative) (q (list S (list A real)))
          (slopes (list S (list A (list d real))))
          (bends (list S (list A (list d (list d real))))) (corners (list C (list d real)))
-         (h (list d real)) (B nonnegative) (B2 nonnegative) (M nonnegative))
+         (weights (distribution C)) (h (list d real)) (B nonnegative) (B2 nonnegative)
+         (M nonnegative))
   (assume
     (= (dot h h) 1)
     (all s S (all a A (<= (dot (slopes s a) (slopes s a)) (^ B 2))))
     (all s S (all a A (<= (sum i d (dot (bends s a i) (bends s a i))) (^ B2 2))))
     (all s S (implies (> (visits n s (anchor s)) 0) (<= (abs (r s)) largest-reward)))
     (implies (> B2 0) (= C 1)) ; else the class's largest values need not be those of corners
-    (all c C (let (Q (curved q slopes bends (corners c)))
-      (all c2 C (let (Q2 (curved q slopes bends (corners c2)))
-        (all s S (all t S (all a A (>= M (+ largest-reward (* beta (abs (V (Q s))))
-          (abs (Q2 t a))))))))))))
+    (is-average weights corners)
+    (bounds M largest-reward beta (vec c C (curved q slopes bends (corners c)))))
   (printed (<=
     (abs (quadratic (hess (fn (u) (r-emp n anchor r beta (curved q slopes bends u)))
       (vec i d 0)) h))
@@ -392,61 +394,62 @@
     (all s S (all a A (= (Q s a) (+ (r s a) (* beta (ahead P (of-policy rival Q) s a))))))
     (all s S (let (flow (+ (* (- 1 beta) (nu s))
         (* beta (sum u S (sum c A (* (d u c) (P u c s)))))))
-      (all a A (and (= (d s a) (* (pi s a) flow)) (= (d s a) (* (rival s a) flow)))))))
-  (printed (>= (sum s S (sum a A
-    (if (= (r s a) (- (Q s a) (* beta (ahead P (of-policy pi Q) s a)))) 0 1))) 1))
+      (all a A (and (= (d s a) (* (pi s a) flow)) (= (d s a) (* (rival s a) flow))))))
+    ; where rival misreads nothing, it is the only policy with this occupancy
+    (implies (= (misread r beta P pi Q) 0) (all s S (visited d s))))
+  (printed (>= (misread r beta P pi Q) 1))
   (corrected (all s S (all a A (implies (> (d s a) 0)
     (= (r s a) (- (Q s a) (* beta (ahead P (of-policy pi Q) s a))))))))
   (step "No other policy than pi has the occupancy d where d gives every state weight:
     pi(a | s) = d(s, a) / d(s)."))
 
-; --- the tables: half a unit of the last printed digit either way
+; --- the tables, which prelude.lisp has: half a unit of the last printed digit either way
 
 (claim tab.mlirl-r-versus-Q
-  ; rows are mileages 1 to 10; action 0 moves on by 1 to 4, action 1 to mileage 1
-  (given (beta discount) (half positive) (single positive) (r (list X (list A real)))
-         (Q (list X (list A real))) (theta (list A real)))
-  (printed (<= (largest-residual beta r Q) (+ (* half (+ 2 beta)) single)))
+  ; n is 0 with 50 trajectories, 1 with 1,000; theta are parameters of a linear reward
+  (given (n (index 2)) (theta (list 2 real)))
+  (printed (<= (largest-residual (r-mlirl n) (q-mlirl n))
+    (+ (* half-unit (+ 2 bus-discount)) single-precision)))
   (corrected (<= ; Q solves the equation at other parameters than those of r
-    (largest-residual beta (vec x X (list (* -1 (theta 0) (+ x 1)) (- (theta 1)))) Q)
-    (+ (* half (+ 1 beta)) single))))
+    (largest-residual (vec x 10 (list (* -1 (theta 0) (+ x 1)) (- (theta 1)))) (q-mlirl n))
+    (+ (* half-unit (+ 1 bus-discount)) single-precision))))
 
 (claim tab.gladius-r-versus-Q
-  (given (beta discount) (half positive) (single positive) (r (list X (list A real)))
-         (Q (list X (list A real))))
-  (printed (<= (largest-residual beta r Q) (+ (* half (+ 2 beta)) single)))
-  (corrected (all x X (all a A (implies (< (if (= a 1) 0 x) (- X 4))
-    (<= (+ (abs (residual beta r Q x a)) (* half (+ 2 beta))) (* 0.007 (abs (r x a)))))))))
+  ; method is 0 for GLADIUS, 1 for Rust, 2 for ML-IRL; the claim is about the first
+  (given (n (index 2)) (method (index 3)))
+  (assume (implies (> (largest-residual (r-of method n) (q-of method n))
+                      (+ (* half-unit (+ 2 bus-discount)) single-precision))
+                   (= method 0)))
+  (printed (<= (largest-residual (r-of method n) (q-of method n))
+    (+ (* half-unit (+ 2 bus-discount)) single-precision)))
+  (corrected (all x 10 (all a 2 (implies (< (if (= a 1) 0 x) 6)
+    (<= (+ (abs (residual (r-of method n) (q-of method n) x a)) (* half-unit (+ 2 bus-discount)))
+        (* 0.007 (abs (r-of method n x a)))))))))
 
 (claim tab.mape-from-tables
-  ; the r column known to `half`, Table 2's mean and (SE) to half-reported
-  (given (r (list X (list A real))) (truth (list X (list A real)))
-         (visited (list X (list A count))) (half (list X (list A positive))) (reported real)
-         (se real) (half-reported positive))
-  (printed (<= (mape 0 A visited r truth half -1) (+ reported half-reported)))
+  (given (n (index 2)) (method (index 3)))
+  (printed (<= (mape 10 0 2 n (r-of method n) -1) (+ (table-2 method n 0) half-reported)))
   (corrected (and ; one repetition, at most 1.96 standard deviations from the mean
-    (<= (- (mape 0 A visited r truth half 1) (- reported half-reported))
-        (* 1.96 (- se half-reported)))
-    (<= (- (+ reported half-reported) (mape 0 A visited r truth half -1))
-        (* 1.96 (- se half-reported))))))
+    (<= (- (mape 10 0 2 n (r-of method n) 1) (- (table-2 method n 0) half-reported))
+        (* 1.96 (- (table-2 method n 1) half-reported)))
+    (<= (- (+ (table-2 method n 0) half-reported) (mape 10 0 2 n (r-of method n) -1))
+        (* 1.96 (- (table-2 method n 1) half-reported))))))
 
 (claim text.who-is-better-where
-  ; mileages 1 to 5: GLADIUS's error at least, an oracle's at most
-  (given (ours (list X (list A real))) (theirs (list X (list A real)))
-         (truth (list X (list A real))) (visited (list X (list A count)))
-         (half (list X (list A positive))))
-  (printed (<= (mape 0 A visited ours truth half -1) (mape 0 A visited theirs truth half 1)))
+  ; mileages 1 to 5: GLADIUS's error at least, an oracle's at most; oracle is 1 or 2, as above
+  (given (n (index 2)) (oracle (index 3)))
+  (assume (> oracle 0))
+  (printed (<= (mape 5 0 2 n (r-gladius n) -1) (mape 5 0 2 n (r-of oracle n) 1)))
   (corrected ; better where the machine is replaced, worse where it is maintained
-    (and (< (mape 1 2 visited ours truth half 1) (mape 1 2 visited theirs truth half -1))
-         (> (mape 0 1 visited ours truth half -1) (mape 0 1 visited theirs truth half 1)))))
+    (and (< (mape 5 1 2 n (r-gladius n) 1) (mape 5 1 2 n (r-of oracle n) -1))
+         (> (mape 5 0 1 n (r-gladius n) -1) (mape 5 0 1 n (r-of oracle n) 1)))))
 
 (claim text.action-zero
-  ; r and Q of Tables A1 to A4; Section 7.1: the replacement costs theta-1 at every mileage
-  (given (beta discount) (half positive) (theta-1 real) (r (list X (list A real)))
-         (Q (list X (list A real))) (x (index X)))
-  (printed (= (r x 0) (- theta-1)))
-  (corrected (and (= (r x 1) (- theta-1))
-    (<= (abs (- (Q x 1) (- (* beta (V (Q 0))) theta-1))) (* 2 half)))))
+  ; Section 7.1: the replacement costs theta-1 = 5 at every mileage; here at mileage x + 1
+  (given (x (index 10)))
+  (printed (= (r-true x 0) -5))
+  (corrected (and (= (r-true x 1) -5)
+    (<= (abs (- (q-true x 1) (- (* bus-discount (V (q-true 0))) 5))) (* 2 half-unit)))))
 
 (claim text.state-space-size
   ; K dummies with values -limit, ..., limit, and the powers of ten that are printed
@@ -455,58 +458,66 @@
   (corrected (= (/ (* K (log (+ limit limit 1))) (log 10)) (/ (* K (log 21)) (log 10)))))
 
 (claim text.bc-consistently-better
-  ; means of BC and ERM-IRL in the cells of Table 4; sign is -1 where smaller is better
-  (given (bc (list G real)) (erm-irl (list G real)) (sign (list G real)) (i (index G)))
-  (printed (>= (* (sign i) (- (bc i) (erm-irl i))) 0))
-  (corrected (and
-    (= 8 (sum j G (if (> (* (sign j) (- (bc j) (erm-irl j))) 0) 1 0)))
-    (= 2 (sum j G (if (< (* (sign j) (- (bc j) (erm-irl j))) 0) 1 0))))))
+  ; i is a row of Table 4
+  (given (i (index 15)))
+  (printed (>= (* (returns-sign i) (- (returns-bc i) (returns-erm-irl i))) 0))
+  (corrected (let (leads (vec j 15 (* (returns-sign j) (- (returns-bc j) (returns-erm-irl j)))))
+    (and (= 8 (sum j 15 (if (> (leads j) 0) 1 0)))
+         (= 2 (sum j 15 (if (< (leads j) 0) 1 0)))))))
 
 ; --- with a written step
 
 (claim setup.reachable-set
-  ; cells of states, entered uniformly where atom is 0; d is the expert's discounted occupancy
-  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
-         (nu (distribution S)) (Q (list S (list A real))) (d (list S (list A nonnegative)))
-         (atom (list S (index 2))))
+  ; d is the expert's discounted occupancy of cells of states, and piece that of in-s-bar
+  (data (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+        (nu (distribution S)) (Q (list S (list A real))) (d (list S (list A nonnegative))))
+  (some (c positive))
+  (given (piece (list S share)))
   (assume
     (all s S (all a A (= (Q s a) (T r beta P Q s a))))
     (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
-      (* beta (sum u S (sum c A (* (d u c) (P u c s)))))))))))
-  (printed (= (sum s S (if (= (atom s) 1) (sum a A (d s a)) 0)) 1))
+      (* beta (sum u S (sum b A (* (d u b) (P u b s)))))))))))
+  (printed (= (sum s S (if (in-s-bar d piece c s) (sum a A (d s a)) 0)) 1))
   (corrected (= (sum s S (sum a A (d s a))) 1))
-  (step "A uniform distribution gives every single state of a cell the probability zero, so S-bar has none of
-    them."))
+  (by-hand "A uniform distribution gives an interval around a state the probability that is its
+    length, and the state itself none. So S-bar has none of the states of [0, 1]."))
 
 (claim thm:MagnacThesmar
-  ; S-bar is where inside is 1; `other` solves the printed system there
-  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
-         (anchor (list S (index A))) (Q (list S (list A real))) (other (list S (list A real)))
-         (inside (list S (index 2))))
+  ; d is the expert's discounted occupancy; `other` solves the printed system on S-bar
+  (data (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+        (nu (distribution S)) (anchor (list S (index A))) (Q (list S (list A real)))
+        (d (list S (list A nonnegative))) (other (list S (list A real))))
+  (some (c positive))
+  (given (piece (list S share)))
   (assume
     (all s S (all a A (= (Q s a) (T r beta P Q s a))))
-    (all s S (implies (= (inside s) 1) (and
+    (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
+      (* beta (sum u S (sum b A (* (d u b) (P u b s))))))))))
+    (all s S (implies (in-s-bar d piece c s) (and
       (= (other s (anchor s)) (T r beta P other s (anchor s)))
       (all a A (= (choice (other s) a) (choice (Q s) a)))))))
-  (printed (= (farthest-inside inside other Q) 0))
+  (printed (= (farthest-in-s-bar d piece c other Q) 0))
   (corrected ; where the system holds in every state that is reached, it has no other solution
     (implies
       (all s S (and (= (other s (anchor s)) (T r beta P other s (anchor s)))
                     (all a A (= (choice (other s) a) (choice (Q s) a)))))
       (= (farthest other Q) 0)))
-  (step "The second state stands for (0, 1], entered uniformly: none of its states has a positive
+  (by-hand "The second state stands for (0, 1], entered uniformly: none of its states has a positive
     probability, so S-bar = {0}, and the printed system asks nothing of them."))
 
 (claim lem:minMLE
-  ; S-bar is where inside is 1; d is the expert's discounted occupancy
-  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
-         (nu (distribution S)) (Q (list S (list A real))) (d (list S (list A nonnegative)))
-         (member (list S (list A real))) (inside (list S (index 2))))
+  ; d is the expert's discounted occupancy, and piece that of in-s-bar
+  (data (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+        (nu (distribution S)) (Q (list S (list A real))) (d (list S (list A nonnegative)))
+        (member (list S (list A real))))
+  (some (c positive))
+  (given (piece (list S share)))
   (assume
     (all s S (all a A (= (Q s a) (T r beta P Q s a))))
     (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
-      (* beta (sum u S (sum c A (* (d u c) (P u c s))))))))))
-    (all s S (all a A (implies (= (inside s) 1) (= (choice (member s) a) (choice (Q s) a))))))
+      (* beta (sum u S (sum b A (* (d u b) (P u b s))))))))))
+    (all s S (all a A (implies (in-s-bar d piece c s)
+      (= (choice (member s) a) (choice (Q s) a))))))
   (printed (= (abs (- (sum s S (sum a A (* (d s a) (- (V (member s)) (member s a)))))
                       (sum s S (sum a A (* (d s a) (- (V (Q s)) (Q s a))))))) 0))
   (corrected (=
@@ -514,7 +525,7 @@
        (sum s S (sum a A (* (d s a) (- (V (Q s)) (Q s a))))))
     (sum s S (* (sum a A (d s a)) (sum a A (* (choice (Q s) a)
       (- (log (choice (Q s) a)) (log (choice (member s) a)))))))))
-  (step "The second state stands for (0, 1], entered uniformly: none of its states has a positive
+  (by-hand "The second state stands for (0, 1], entered uniformly: none of its states has a positive
     probability, so S-bar = {0}."))
 
 (claim def:ERM.continuous-states
@@ -557,6 +568,8 @@
 (claim exp.jacobian-condition
   ; inputs, units in each of two hidden layers, and outputs of the network; M points of Z_Q
   (given (inputs count) (hidden count) (outputs count) (M count))
+  (assume ; mileages alone give 40 points at most; others are those of the design with K = 2
+    (implies (> M 40) (and (= inputs 3) (= hidden 10) (= outputs 2) (= M 7456))))
   (printed (let (d (+ (* (+ inputs 1) hidden) (* (+ hidden 1) (+ hidden outputs))))
     (= (- (larger (- d) (- M))) M)))
   (corrected (< (+ (* (+ inputs 1) hidden) (* (+ hidden 1) (+ hidden outputs))) M))
@@ -573,6 +586,8 @@
     (= (rank Phi) M)
     (<= (dot theta theta) radius-squared)
     (= (dot near near) radius-squared)
+    ; and, being a combination of the rows of Phi, the only minimiser in the ball
+    (= (rank (vec i (+ M 1) (if (< i M) (Phi i) near))) M)
     ; near is a minimiser: the likelihood is as large, and the Bellman error as small, as can be
     (let (Q (rows S A (straight-rows Phi near)))
       (all s S (and
@@ -593,14 +608,19 @@
                (- (/ p (* 4 (+ 1 (/ (* A (^ (+ 1 beta) 2)) (^ (- 1 beta) 2))))))
                (- (/ (^ (- 1 beta) 2) A))))
            (sum i M (^ (- (dot (Phi i) theta) (dot (Phi i) near)) 2)))))
-  (step "near is the minimiser in the ball that is nearest to theta, being the only one: the
-    minimisers have -1 in their first two entries, and |theta|^2 <= 2 leaves 0 for the third."))
+  (step "Minimisers have the same Phi theta. Of these near is the shortest, as it is a combination
+    of the rows of Phi, and as long as the ball allows: the only one in the ball, so the nearest."))
 
 (claim alg:estimation1.bookkeeping
   ; lines 1 and 2 and the last of the loop, where every name starts at 1; batches of D and of the
   ; descent's two losses in the box, of ascent and descent in the text; parameters of Q and zeta
   (given (limit count) (budget count) (counted count) (tested count) (box (list 3 count))
          (text (list 2 count)) (start (list 2 count)) (closing (list 2 count)))
+  (assume ; what has slips is the listing that is printed
+    (implies (> (slips counted tested box text start closing) 0) (and
+      (= counted 0) (= tested 1)
+      (= (box 0) 2) (= (box 1) 2) (= (box 2) 1) (= (text 0) 1) (= (text 1) 2)
+      (= (start 0) 2) (= (start 1) 1) (= (closing 0) 1) (= (closing 1) 2))))
   (printed (and
     (= (passes limit budget counted tested) limit)
     (= (slips counted tested box text start closing) 0)))
@@ -616,15 +636,34 @@
     the distribution of the maximum, Gumbel(V(nu), 1), whose mean is gamma + V(nu)."))
 
 (claim rem:sub-gaussian-features
-  ; one row, sqrt(1 / present) b e, b = 1 with probability present, else 0, e uniform on {-1, 1}^d
-  (given (d count) (present share) (rate positive))
-  (printed (<= (- 1 present) (exp (- (* rate d)))))
-  (corrected (implies (= present 1) (<= (- 1 present) (exp (- (* rate d))))))
-  (step "With present = 1/2 the row is centred, E phi phi' = I, and E exp(t u'phi) <= (1 +
-    exp(t^2)) / 2 as cosh x <= exp(x^2 / 2): its norm is free of d. Where b = 0, Phi Phi' = 0. For
-    any other rate take d > log(2) / rate; with present = 1 every row has the norm sqrt(d)."))
+  ; one row, sqrt(1 / present) b e, b = 1 with probability present, else 0, e uniform on {-1, 1}^d;
+  ; the probability that it is zero is compared with exp(-rate d), by their logarithms
+  (data (present positive))
+  (some (least positive) (rate positive))
+  (given (d positive))
+  (assume (< present 1) (>= d least))
+  (printed (<= (log (- 1 present)) (- (* rate d))))
+  (corrected ; the squared norm, d / present or 0, is d on average, and always d with present = 1
+    (and (= (* present (/ d present)) d)
+         (if (= present 1) (= (/ d present) d) (> (/ d present) d))))
+  (by-hand "With present = 1/2 the row is centred, E phi phi' = I, and E exp(t u'phi) <= (1 +
+    exp(t^2)) / 2 as cosh x <= exp(x^2 / 2): its norm is free of d. Where b = 0, Phi Phi' = 0. If d
+    is no whole number, the next one serves as well."))
 
 (claim prop:linConvergence.population-rate
+  ; a fixed class, the steps on `cells` cells; the cells of n sampled states, of which none is
+  ; sampled twice; the rows of J_Q are those of its tables, for each of A actions
+  (given (cells count) (cell (list n (index cells))) (A count))
+  (assume (> A 0))
+  (printed (= (* A (rank (vec i n (vec j cells (if (= (cell i) j) 1 0))))) (* A n)))
+  (corrected ; each cell that is visited counts once, as on a space of so many states
+    (= (* A (rank (vec i n (vec j cells (if (= (cell i) j) 1 0)))))
+       (* A (sum j cells (if (> (sum i n (if (= (cell i) j) 1 0)) 0) 1 0)))))
+  (step "States with a density do not repeat, so n = N + 1 sampled states and A actions are A n
+    points of Z_Q, for any N. Any fixed class has a number of columns, which A n exceeds from some N
+    on."))
+
+(claim prop:linConvergence.growing-class
   ; two kinds of cells, all with the same world: those with sampled states, in which `other` is
   ; Q*, and those that no gradient moves; K cells, of choice probabilities of at least p
   (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
@@ -636,7 +675,14 @@
     (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
       (* beta (sum u S (sum c A (* (d u c) (P u c s))))))))))
     (all s S (all a A (and (<= p (choice (Q s) a)) (<= p (choice (other s) a)))))
-    (< p 1))
+    (< p 1)
+    (= C (/ N 10)) ; so that no C is enough if this one is too small for every N
+    (implies (> (farthest other Q) 0) (and ; gradients leave theta_0 = 0 where no state is sampled
+      (= S 2)
+      (= K (* 2 (^ (+ N 1) 2)))
+      (= (nu 0) (/ (+ N 1) K))
+      (all s S (all t S (all a A (= (P s a t) (nu t)))))
+      (all a A (and (= (other 0 a) (Q 0 a)) (= (other 1 a) 0))))))
   (printed (<=
     (* N (- (expected-risk d anchor r beta P other) (expected-risk d anchor r beta P Q)))
     C))
@@ -644,31 +690,36 @@
     (let (B (/ (- (largest s S (abs (r s (anchor s)))) (log p)) (- 1 beta)))
       (<= (* N (- (expected-risk d anchor r beta P other) (expected-risk d anchor r beta P Q)))
           (* K (+ (/ 1 (* 2 p (- 1 p))) (log 2) (* (^ (* beta B) 2) (+ (* 2 K) 4)))))))
-  (step "The N + 1 sampled states lie in different ones of K = 2 (N + 1)^2 cells with probability
+  (by-hand "The N + 1 sampled states lie in different ones of K = 2 (N + 1)^2 cells with probability
     .79; then (ii) holds, and the gradients leave theta_0 = 0 in the others. Whatever the sample,
     their likelihood alone costs (1 - 1 / (2 N + 2)) KL(pi* || 1/2) > .0981: take N > C / .0981."))
 
 (claim tab.frequency
-  ; N trajectories of H periods, of which a table counts the pairs at mileages 1 to X
-  (given (N count) (H count) (counts (list X (list A count))))
-  (printed (<= (* N H)
-    (+ (sum x X (sum a A (counts x a))) (* H (sum k 4 (counts (- X k 1) 0))))))
+  ; N trajectories, of which table n counts the pairs at mileages 1 to 10: all of them, or a fifth
+  (given (n (index 2)) (N count))
+  (assume (implies (> N (* 1/5 (trajectories n))) (= N (trajectories n))))
+  (printed (<= (* N horizon) (+ (sum x 10 (sum a 2 (frequencies n x a)))
+    (* horizon (sum k 4 (frequencies n (- 9 k) 0))))))
   (corrected ; of a fifth of the trajectories
-    (let (inside (sum x X (sum a A (counts x a))))
-      (and (<= inside (* 1/5 N H))
-           (<= (* 1/5 N H) (+ inside (* H (sum k 4 (counts (- X k 1) 0))))))))
-  (step "The pairs that are not in the table are at mileages above X, which a machine reaches by
+    (let (inside (sum x 10 (sum a 2 (frequencies n x a))))
+      (and (<= inside (* 1/5 N horizon))
+           (<= (* 1/5 N horizon)
+               (+ inside (* horizon (sum k 4 (frequencies n (- 9 k) 0))))))))
+  (step "The pairs that are not in the table are at mileages above 10, which a machine reaches by
     maintenance (a0, 1 to 4 up) at the last four alone; it starts at mileage 1, where replacement
-    takes it, so that each time it is there for less than H periods."))
+    takes it, so that each time it is there for less than 100 periods."))
 
 (claim lem:NNenjoysPL
+  ; e is zero for all affine functions of the points, as it must be if J'e = 0 for every theta
   (data (f (index 3)) (m count) (points (list M (list n real))))
   (some (mu positive))
   (given (theta (list d real)) (e (list M real)))
   (assume
     (= d (+ (* m (+ n 2)) 1))
     (all i M (all j i (> (sum k n (^ (- (points i k) (points j k)) 2)) 0)))
-    (> (dot e e) 0))
+    (> (dot e e) 0)
+    (= (sum i M (e i)) 0)
+    (all k n (= (sum i M (* (e i) (points i k))) 0)))
   (printed ; e' J J' e is at least mu e' e
     (let (slope (grad (fn (u) (sum i M (* (e i) (wide f m u (points i))))) theta))
       (>= (dot slope slope) (* mu (dot e e)))))
@@ -697,7 +748,17 @@
     (<= (sum s S (sum t S (/ (* (sum a A (d s a)) (^ (inverse s t) 2)) (sum a A (d t a)))))
         (^ kappa 2))
     (all s S (>= (choice (Qstar s) (anchor s)) p))
-    (all s S (all a A (<= (abs (log (/ (choice (Q s) a) (choice (Qstar s) a)))) l))))
+    (all s S (all a A (<= (abs (log (/ (choice (Q s) a) (choice (Qstar s) a)))) l)))
+    ; the chain 0, ..., S - 1 at t = .9^(S - 1), and a C that grows with it
+    (= beta 9/10)
+    (= A 2)
+    (= (nu 0) 1)
+    (all s S (and
+      (= (anchor s) 0)
+      (= (P s 0 (if (< s (- S 1)) (+ s 1) s)) 1)
+      (= (P s 1 0) 1)
+      (all a A (and (= (Qstar s a) 0) (= (Q s a) (^ 9/10 (- S 1 s)))))))
+    (>= C (* 80 (^ 9/5 (- S 1)))))
   (printed (<=
     (sum s S (sum a A (* (d s a) (^ (- (Q s a) (Qstar s a)) 2))))
     (* C (- (expected-risk d anchor r beta P Q) (expected-risk d anchor r beta P Qstar)))))
@@ -706,7 +767,7 @@
     (* (+ (/ (^ kappa 2) p)
           (/ (^ (+ (/ kappa (root p)) 1) 2) (/ (+ (exp (- l)) -1 l) (^ l 2))))
        (- (expected-risk d anchor r beta P Q) (expected-risk d anchor r beta P Qstar)))))
-  (step "The states from N on of a chain 0, 1, 2, ... are its last one, Q being 1 at all of them:
+  (by-hand "The states from N on of a chain 0, 1, 2, ... are its last one, Q being 1 at all of them:
     Q(n, a) = g(t .9^-n) at t = .9^N, where g is smooth, g(y) = y up to .9 and 1 from 1 on. The
     ratio of the sides grows like 1.8^N as t = .9^N -> 0, for one world and one class: no C is
     enough."))

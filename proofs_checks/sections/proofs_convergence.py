@@ -179,9 +179,8 @@ def growth_on_sublevel_sets(point: Growth, share: float = 0.5) -> CheckResult:
 def _tangent() -> Growth:
     # Q* = -1 for both actions: -1 = r + beta (log 2 - 1)
     sample = one_state([1, 1], -0.5 - 0.5 * np.log(2))
-    k = 1 - 1e-3
-    theta = np.array([-k, -k, np.sqrt(2 - 2 * k**2)])
-    point = Growth(sample, np.eye(2, 3), theta, 2.0, 1e-4)
+    theta = np.array([-10193, -10193, 808]) / 10209  # -k, -k, (2 - 2 k^2)^(1/2)
+    point = Growth(sample, np.eye(2, 3), theta, 2.0, 1e-2)
     why = "an empirical minimiser, (-1, -1, 0), and Q*, the same, are in B_Q = {|theta|^2 <= 2}"
     assumed(np.abs(oracle.solution(sample) + 1).max() < 1e-14, why)
     assumed(float(theta @ theta) <= 2 + 1e-15, "theta is in B_Q")
@@ -198,8 +197,8 @@ def _tangent() -> Growth:
     text="One state, observations (s,0,s) and (s,1,s), beta = 1/2, r = -(1 + log 2)/2, Q(s,a) ="
     " theta_a, theta in R^3, |theta|^2 <= 2: minimisers (-1, -1, any); the ball holds only (-1,"
     " -1, 0).\nAt (-k, -k, (2 - 2k^2)^(1/2)): R - R* = (1 - beta)^2 (1 - k)^2, dist^2 = 4 (1 - k),"
-    " ratio (1 - k)/16 -> 0 as k -> 1.\nk = .999: {observed:.2e}, but c_qg dist^2 = {bound:.2e}"
-    " for c_qg = 1e-4; so for any c_qg > 0.",
+    " ratio (1 - k)/16 -> 0 as k -> 1.\nk = 10193/10209: {observed:.2e}, but c_qg dist^2 ="
+    " {bound:.2e} for c_qg = .01; so for any c_qg > 0.",
     corrected=growth_on_sublevel_sets,
     broken="c for c / 2",
     rejected={"share": 1.0},

@@ -54,7 +54,7 @@ def inequalities_are_convex(mixture: Mixture, sign: int = 1) -> CheckResult:
     return weakest(*(at_most(np.max(gap), 0.0, tolerance, WHY) for gap in gaps))
 
 
-@claim.fails(
+@claim.imprecise(
     "related.polyhedral",
     instances=mixtures(),
     counterexample=lambda: Mixture(
@@ -78,7 +78,8 @@ def equations_are_polyhedral(mixture: Mixture) -> CheckResult:
 
     Assumes: r_theta linear in theta, the case most favourable to the statement; P and beta fixed.
 
-    Decided: the equation is that of the graph of a strictly convex function. For fixed theta the
+    Decided: the sentence is about other work, and nothing rests on it. The equation is that of the
+    graph of a strictly convex function. For fixed theta the
     set is a single point and the statement is empty. The linear programme for plain dynamic
     programming has the constraint V >= max_a(r + beta P V). This constraint is polyhedral, but is
     neither an equation nor that of the DDC model.

@@ -56,7 +56,7 @@ def _two_states(discount: float = 0.95) -> Fit:
     return fit
 
 
-@claim.fails(
+@claim.imprecise(
     "related.linear-exception",
     instances=fits(),
     counterexample=_two_states,
@@ -78,8 +78,9 @@ def linear_is_stable(fit: Fit) -> CheckResult:
 
     Assumes: one action, realizability, all states fitted, exact expectations.
 
-    Decided: Tsitsiklis and Van Roy's example. The paper's own footnote in Section 2 quotes that
-    fitted methods "can diverge even when" the class is linear, of dimension 1, and realizable.
+    Decided: the sentence reports other work, and nothing rests on it. Tsitsiklis and Van Roy's
+    example. The paper's own footnote in Section 2 quotes that fitted methods "can diverge even
+    when" the class is linear, of dimension 1, and realizable.
     """
     return at_most(_factor(fit), 1.0, 1e-12, WEIGHTS)
 
@@ -123,7 +124,7 @@ def _even() -> Known:
     return Known(np.ones((2, 1, 1)), np.array([[0.5, 0.5]]), 0.5)
 
 
-@claim.fails(
+@claim.imprecise(
     "related.necessitates-anchor",
     instances=knowns(),
     counterexample=_even,
@@ -135,8 +136,9 @@ def _even() -> Known:
     rejected={"sign": -1},
 )
 def needs_an_anchor(given: Known) -> CheckResult:
-    """Exact identification of r "necessitates a strong anchor action assumption": with another
-    linear restriction on the rewards of each state, r is not identified.
+    """Exact identification of r "necessitates a strong anchor action assumption". (Our reading,
+    to the letter: with another linear restriction on the rewards of each state it is not
+    identified.)
 
     Where: Section 2, second paragraph.
 
@@ -144,7 +146,7 @@ def needs_an_anchor(given: Known) -> CheckResult:
     more.
 
     Decided: the rank of the equations for V. Some restriction is needed, and the anchor is one of
-    many.
+    many. A known mean is a normalisation of the anchor's kind, which the sentence may include.
     """
     several = (given.weights > 0).sum(axis=1).max() > 1
     assumed(several, "the restriction is not an anchor's")

@@ -38,7 +38,10 @@ COMPARED = [*compare.KEY, "published", "published_se", "ours", "ours_se", "verdi
 CHAIN = ROOT / "proofs_checks" / "corrected" / "corrected.md"
 ALTS = Path(__file__).parents[1] / "templates" / "alts.csv"
 IMAGE = re.compile(r'<img src="\./([^"]+)"[^>]*>')
-VERDICTS = (*("fails", "vacuous", "holds-if", "misprint", "undecidable", "does-not-hold", "holds"),)
+VERDICTS = (
+    *("fails", "vacuous", "holds-if", "misprint", "imprecise", "undecidable", "does-not-hold"),
+    "holds",
+)
 
 
 def page(folder: Path) -> str:

@@ -72,7 +72,8 @@ def test_the_errata_number_every_error_once_and_the_five_come_first(texts: dict[
     # a number, once printed, is never given to another erratum: without gaps, each once
     assert {int(number[1:]) for number in anchors} == set(range(1, len(anchors) + 1))
     first = re.findall(r"\n\d\. \*\*.*", text[text.index("## Most important") : text.index('"E1"')])
-    assert [row.count("](#E") for row in first] == [3, 1, 2, 1, 4]
+    # and the first of them names E7 beside Theorem 11
+    assert [row.count("](#E") for row in first] == [3 + 1, 1, 3, 1, 4]
     assert text.index("\n### E7. Assumption 5") < text.index("\n### E25.") < text.index("## Minor")
     assert errors()["exp.jacobian-condition"]["severity"] == "theorem"
     assert all(row["step"] for row in errors().values() if row["severity"] != "cosmetic")
@@ -88,7 +89,7 @@ def test_every_erratum_has_a_reading_and_says_how_far_it_is_proved(texts: dict[s
 
 
 def test_evidence_is_counted_once_for_each_claim(rows: pd.DataFrame, texts: dict[str, str]) -> None:
-    numbers = re.findall(r"\n\| [a-z +]+ \| .*?((?: \| \d+){4}) \|", texts["claims/README.md"])
+    numbers = re.findall(r"\n\| [a-z +,]+ \| .*?((?: \| \d+){4}) \|", texts["claims/README.md"])
     columns = [[int(cell) for cell in cells.split("|")[1:]] for cells in numbers]
     ours = sum(rows["id"].str.startswith(OURS))
     wrong = sum(bool(claim.corrected) for claim in claims().values())
@@ -160,7 +161,7 @@ def test_the_index_names_the_paper_and_counts(texts: dict[str, str], rows: pd.Da
     index = texts["claims/README.md"]
     assert TITLE in index
     assert SOURCE_SHA256 in index
-    table = re.findall(r"\n\| \[(?:Section|Appendix|Not)[^|]*((?:\|[ \d]*){7})\|", index)
+    table = re.findall(r"\n\| \[(?:Section|Appendix|Not)[^|]*((?:\|[ \d]*){8})\|", index)
     counts = [int(cells.split("|")[5].strip() or 0) for cells in table]
     assert sum(counts) == sum(rows["verdict"] == "fails")
     wrong = [c.error for c in claims().values() if c.verdict == "fails"]
@@ -175,6 +176,44 @@ def test_what_is_not_printed_is_no_error_of_the_paper(texts: dict[str, str]) -> 
         text = texts["ERRATA.md"].partition(f'<a id="{number}"></a>')[2].partition("<sub>")[0]
         says_so = re.search(r"Not met|Not printed|Not a claim|Our own", text)
         assert bool(says_so) == (id_ in apart), id_
+
+
+EMPIRICAL = {  # what the paper concludes from its tables, or what we compare with them
+    *("text.bc-consistently-better", "text.who-is-better-where", "text.below-the-bound"),
+    *("text.who-is-better-where.because", "app.extrapolation", "text.why-oracles-lose"),
+    "abstract.outperforms",
+}
+
+
+def test_an_error_in_a_conclusion_from_data_is_not_minor(texts: dict[str, str]) -> None:
+    assert {id_ for id_, c in claims().items() if c.severity == "conclusion"} == EMPIRICAL
+    listed, _, minor = texts["ERRATA.md"].partition("\n## Minor\n")
+    for id_ in EMPIRICAL & set(errors()):
+        assert f'<a id="{pages.numbers()[id_]}"></a>' in listed
+    assert f'<a id="{pages.numbers()["text.action-zero"]}"></a>' in minor  # the control
+    entry = texts["claims/section-1.md"].partition("### `abstract.outperforms`")[2]
+    assert "- **Severity:** bears on a conclusion that the paper draws from its data." in entry
+
+
+def test_an_imprecise_sentence_about_other_work_does_not_fail(texts: dict[str, str]) -> None:
+    others = {"related.polyhedral", "related.linear-exception", "related.necessitates-anchor"}
+    assert {id_ for id_, c in claims().items() if c.verdict == "imprecise"} == others
+    for id_ in others:
+        assert f"### `{id_}`: imprecise\n" in texts["claims/section-2.md"]
+        text = texts["ERRATA.md"].partition(f'<a id="{pages.numbers()[id_]}"></a>')[2]
+        assert "Imprecise sentence about other work." in text.partition("<sub>")[0]
+
+
+def test_what_holds_under_assumption_5_names_the_networks_that_violate_it(
+    texts: dict[str, str],
+) -> None:
+    for id_, page in (("thm:bothPL", "section-6.md"), ("lem:BE_PL", "section-6.md")):
+        entry = texts[f"claims/{page}"].partition(f"### `{id_}`: holds\n")[2].partition("\n#")[0]
+        assert re.search(r"no network that the paper prints satisfies for any K .*\[E7\]", entry)
+    entry = texts["claims/section-4.md"].partition("### `thm:algoEQ`")[2].partition("\n#")[0]
+    assert "no network" not in entry  # the control
+    first = texts["ERRATA.md"].partition("## Most important")[2].partition("\n2. ")[0]
+    assert re.search(r"Theorem 11 holds .* no network .*\[E7\]", first)
 
 
 @given(st.text(alphabet="ab *[]()</>|_=", max_size=12))
