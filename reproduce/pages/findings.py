@@ -20,6 +20,7 @@ from proofs_checks.claims import OURS
 from proofs_checks.numbering import PAPER
 from reproduce import exhibits
 from reproduce.cells import public_fits
+from reproduce.drawing.notes import alt
 from reproduce.engine.nouns import LONG
 from reproduce.engine.output import DIGITS, read_manifest
 from reproduce.engine.progress import duration
@@ -147,7 +148,7 @@ def environment(folder: Path) -> Environment:
     loader = PackageLoader("reproduce", "templates")
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
     made.filters |= {"number": number, "two_figures": lambda x: float(f"{x:.2g}")}
-    made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER}
+    made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER, "alt": alt}
     names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
     names += ["agreeing", "agreed", "time", "verdict"]
     made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
