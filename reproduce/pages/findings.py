@@ -25,6 +25,7 @@ from reproduce.engine.nouns import LONG
 from reproduce.engine.output import DIGITS, read_manifest
 from reproduce.engine.progress import duration
 from reproduce.exhibits import table_4
+from reproduce.pages import trainings
 from reproduce.paper import compare, origins, published, scorecard
 from reproduce.paper.judge import AGREES, DIFFERS, UNCLEAR, number
 
@@ -156,5 +157,6 @@ def environment(folder: Path) -> Environment:
     made.globals |= {"origins": origins.counts, "words": origins.WORDS, "stored": origins.stored}
     made.globals |= {"verdicts": lambda: numbers.verdicts, "experts": table_4.EXPERTS}
     made.globals["totals"] = lambda: scorecard.totals(numbers.verdicts)
+    made.globals["trainings"] = lambda: trainings.sizes(folder)
     made.globals |= {name: getattr(numbers, name) for name in names}
     return made
