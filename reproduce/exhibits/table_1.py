@@ -50,7 +50,7 @@ from reproduce.drawing.tick_reasons import (
 from reproduce.engine.nouns import FAILED, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import View, mean_of
 from reproduce.paper import published
-from reproduce.paper.compare import counts
+from reproduce.paper.compare import counts, in_words
 from reproduce.paper.judge import number
 from reproduce.paper.targets import repetitions
 
@@ -327,7 +327,7 @@ def render(results: View, out: Path) -> None:
     )
     explained = verdicts[(verdicts["reason"] != "") & (verdicts["reason"] != TABLES)]
     remarks = (
-        f"{line['method']}, {line['column']} ({line['verdict']}): {line['reason']}."
+        f"{line['method']}, {line['column']} ({in_words(line['verdict'])}): {line['reason']}."
         for _, line in explained.iterrows()
     )
     layout.write(table, out, NAME, EXHIBIT.title, (*below, *remarks))

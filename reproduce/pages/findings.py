@@ -27,7 +27,7 @@ from reproduce.engine.progress import duration
 from reproduce.exhibits import table_4
 from reproduce.pages import trainings
 from reproduce.paper import compare, origins, published, scorecard
-from reproduce.paper.judge import AGREES, DIFFERS, UNCLEAR, number
+from reproduce.paper.judge import AGREES, TESTED, UNCLEAR, number
 
 Series = Mapping[str, float]  # row -> number
 FINDING = re.compile(  # number, heading, sentences, limitation, command; what stands below
@@ -97,9 +97,11 @@ class Numbers:
         return scorecard.verdicts(loaded, self.folder)
 
     def agreed(self, exhibit: str, rule: str = "") -> str:
-        """`k of n`: how many of the printed numbers that a rule compares agree."""
+        """`k of n`: how many printed numbers of a rule agree; how many tests cannot tell."""
         words = self.verdicts.query("exhibit == @exhibit and rule == @rule")["verdict"]
-        return f"{words.eq(AGREES).sum()} of {words.isin([AGREES, DIFFERS, UNCLEAR]).sum()}"
+        weak = words.eq(UNCLEAR).sum()
+        agreeing = f"{words.eq(AGREES).sum()} of {words.isin(TESTED).sum()}"
+        return f"{agreeing} ({weak} cannot tell)" if weak else agreeing
 
     def time(self, names: Iterable[str], is_long: bool = False) -> str:
         """Processor time of these exhibits together, without or with the cells of `run --long`."""

@@ -95,7 +95,8 @@ def exhibit_page(name: str, folder: Path) -> dict[str, Any]:
     files = described["files"]
     compared = None
     if exhibit.published and files:
-        compared = table(compare.compare(exhibit, folder)[COMPARED])
+        frame = compare.compare(exhibit, folder)[COMPARED]
+        compared = table(frame.assign(verdict=frame["verdict"].map(compare.in_words)))
     return described | {
         "pictures": [file for file in files if file.endswith(".png")],
         "tables": [made_table(folder / file) for file in files if file.endswith(".md")],

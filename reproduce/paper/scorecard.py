@@ -15,7 +15,7 @@ import pandas as pd
 from reproduce.engine.nouns import Exhibit
 from reproduce.paper import compare, origins, published
 from reproduce.paper.compare import ABSENT, BLANK, GIVEN
-from reproduce.paper.judge import AGREES, DIFFERS, UNCLEAR
+from reproduce.paper.judge import DIFFERS, TESTED, UNCLEAR
 from reproduce.paper.origins import quantity as quantity
 from reproduce.paper.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
 from reproduce.paper.targets import LEVEL, holm
@@ -59,7 +59,7 @@ def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
     frame["quantity"] = [quantity(*key) for key in keys]
     frame["p_holm"] = np.nan
     is_test = frame["p"].notna() & frame["quantity"].ne("")
-    is_test &= frame["verdict"].isin([AGREES, DIFFERS, UNCLEAR])
+    is_test &= frame["verdict"].isin(TESTED)
     for of_rule in (frame["rule"].eq(PROCEDURE), frame["rule"].ne(PROCEDURE)):
         family = frame[is_test & of_rule]
         least = family.groupby("quantity")["p"].min()
@@ -78,7 +78,7 @@ def distinct(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def group_counts(frame: pd.DataFrame) -> list[dict[str, str]]:
-    """The lines of the scorecard: part, rule, quantities, exact, agree, differ, other.
+    """The lines of the scorecard: part, rule, quantities, exact, agree, differ, cannot_tell, other.
 
     A quantity is exact if each of its printed numbers is recomputed to the last digit. The verdicts
     are those of the others.
@@ -93,10 +93,10 @@ def group_counts(frame: pd.DataFrame) -> list[dict[str, str]]:
         is_exact = mine["provenance"].str.startswith("exact").groupby(mine["quantity"]).all()
         exact = [name for name in verdicts_of if is_exact[name]]
         words = [word for name, word in verdicts_of.items() if name not in exact]
-        other = [word for word in words if word not in (AGREES, DIFFERS)]
+        other = [word for word in words if word not in TESTED]
         numbers = {"quantities": len(verdicts_of), "exact": len(exact)}
-        numbers |= {"agree": words.count(AGREES)}
-        numbers |= {"differ": words.count(DIFFERS)}
+        names = ("agree", "differ", "cannot_tell")
+        numbers |= {name: words.count(word) for name, word in zip(names, TESTED, strict=True)}
         line = {"name": group.name, "rule": group.rule, "other": compare.counts(other)}
         lines.append(line | {name: str(number) for name, number in numbers.items()})
     return lines
@@ -106,7 +106,8 @@ def totals(frame: pd.DataFrame) -> dict[str, float | str]:
     """Numbers of the sentences below the scorecard."""
     headline = frame[frame["rule"].ne(PROCEDURE) & frame["p_holm"].notna()]
     tests = headline.groupby("quantity")[["p", "p_holm"]].min()
-    by_column = 100 * headline.set_index(["exhibit", "column"])["half_width"]
+    lines = headline.set_index(["exhibit", "column"])
+    by_column = 100 * lines["half_width"] / lines["yardstick"]
     widths = {
         "oracles": by_column[by_column.index.isin([("table_2", "Rust"), ("table_2", "ML-IRL")])],
         "gladius": by_column[by_column.index.isin([("table_2", "GLADIUS")])],
