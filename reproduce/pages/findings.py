@@ -160,5 +160,7 @@ def environment(folder: Path) -> Environment:
     made.globals |= {"verdicts": lambda: numbers.verdicts, "experts": table_4.EXPERTS}
     made.globals["totals"] = lambda: scorecard.totals(numbers.verdicts)
     made.globals["trainings"] = lambda: trainings.sizes(folder)
+    made.globals["accounts"] = lambda: scorecard.accounts(numbers.verdicts)
+    made.globals["not_run"] = lambda: scorecard.not_run(numbers.verdicts)
     made.globals |= {name: getattr(numbers, name) for name in names}
     return made

@@ -1,4 +1,4 @@
-"""The scorecard: verdicts on distinct quantities, by part of the paper, method and rule.
+"""The scorecard: verdicts on distinct quantities, and the account of all printed numbers.
 
 A quantity counts once. A parameter that the paper prints ten times, as a line in mileage, is one
 quantity, and so is a number that a second table repeats. Functions of other printed estimates and
@@ -48,6 +48,58 @@ GROUPS = (
 )
 
 
+# whose a printed number is -> its columns
+OWNERS = {
+    "GLADIUS, the paper's method": published.GLADIUS,
+    "Rust and ML-IRL": ("Rust", "ML-IRL"),
+    "SAmQ, IQ-learn and BC": ("SAmQ", "IQ-learn", "BC"),
+    "True rewards and Q of the design": ("True reward", "Ground Truth"),
+    "Frequencies of its states and actions": ("Frequency",),
+}
+EXACT, OPEN = "exact", "not compared"
+
+
+class Account(NamedTuple):
+    """How many printed numbers of an owner came out how."""
+
+    name: str
+    exact: int  # to the last digit; the others:
+    agree: int
+    differ: int
+    cannot_tell: int
+    open: int  # compared with nothing: not run, not identified, or in brackets
+
+    @property
+    def compared(self) -> int:
+        """By a test."""
+        return self.agree + self.differ + self.cannot_tell
+
+    @property
+    def numbers(self) -> int:
+        """All of them."""
+        return self.exact + self.compared + self.open
+
+
+def accounts(frame: pd.DataFrame) -> list[Account]:
+    """A line for each of OWNERS, from the columns of verdicts.csv alone.
+
+    A number in brackets is a printed number, and no test has it. Table 3, which repeats numbers of
+    Table A3, is not counted. GLADIUS's are judged by the rule PROCEDURE.
+    """
+    is_counted = frame["exhibit"].ne(origins.NOT_COUNTED) & frame["verdict"].ne(BLANK)
+    printed = frame[is_counted & frame["rule"].ne(FEASIBLE)]
+    words = printed["verdict"].where(printed["verdict"].isin(TESTED), OPEN)
+    words = words.mask(printed["provenance"].str.startswith(EXACT), EXACT)
+    brackets = printed["provenance_of_bracket"]
+    brackets = brackets[brackets.ne("")].str.startswith(EXACT).map({True: EXACT, False: OPEN})
+    both = pd.concat([words, brackets])
+    columns = printed["column"].loc[both.index]
+    return [
+        Account(name, *(int((both[columns.isin(of)] == w).sum()) for w in (EXACT, *TESTED, OPEN)))
+        for name, of in OWNERS.items()
+    ]
+
+
 def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
     """`compare.verdicts` of exhibits with provenance, `quantity` and `p_holm` over distinct tests.
 
@@ -66,6 +118,13 @@ def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
         corrected = dict(zip(least.index, holm(least.to_numpy(float)), strict=True))
         frame.loc[family.index, "p_holm"] = [corrected[name] for name in family["quantity"]]
     return frame
+
+
+def not_run(frame: pd.DataFrame) -> list[str]:
+    """The tables and figures for which GLADIUS itself was not run, as `Figure 1`."""
+    is_absent = frame[frame["rule"].eq(PROCEDURE)].groupby("exhibit")["verdict"].agg(set)
+    names = [str(name) for name, words in is_absent.items() if words == {ABSENT}]
+    return [name.replace("_", " ").title() for name in names]
 
 
 def distinct(frame: pd.DataFrame) -> dict[str, str]:
