@@ -13,7 +13,7 @@ No transition probabilities and no form of r are needed.
 Implementation choices:
 
 - Networks with two hidden layers of 10. With means over counts instead the fixed point is a linear
-  system, the plug-in's (plug_in.py).
+  system, that of the plug-in (`model/inversion.py`).
 - Q step: fitted iteration as in the paper. Its authors' code differentiates the target too, which
   is wrong wherever the anchor's transitions are random (double sampling). Their clamp of networks
   to +-50 is left out: the paper's Q* lies beyond it.

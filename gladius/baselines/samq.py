@@ -18,7 +18,7 @@ Implementation choices:
   has Ward's agglomeration with 5: `clustering="ward"`, `cells=5`.
 - K-means on the distinct vectors of s and s' with the weight of their occurrences. A new state goes
   to the nearest centre, or to the nearest vector (Ward).
-- Pairs (c, a) never taken borrow their transition row by transition_probabilities.py's rule.
+- Pairs (c, a) never taken borrow their transition row by the rule of `model/frequencies.py`.
 - Step 3 is exact. The public code makes 100 passes of TD(0) with a constant step, which does not
   converge to the fixed point.
 """

@@ -1,4 +1,4 @@
-"""The class `smooth` of GLADIUS on counts: Q is free in every state, and r is held smooth.
+"""Profiled ERM's class `smooth`, on counts: Q is free in every state, and r is held smooth.
 
 The coordinates are the log-odds eta(s, a) = log pi(a | s) - log pi(a_s | s). With P-hat the grouped
 counts, and the anchor's Bellman equation solved for the level,

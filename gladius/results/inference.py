@@ -17,7 +17,7 @@ and CCP share these tables: at any consistent theta-hat they have the same first
 - ML-IRL weights a choice in period t by beta^t, so that I^-1 J I^-1 takes the place of I^-1, with J
   the sum of squared weights times c c'.
 - Without a form each reward is a parameter. The plug-in has I at n(s, a) plus its pseudo-count.
-  GLADIUS `smooth` has H = I + lambda D2'D2 in the place of I, and H^-1 as in Nychka (1988).
+  Profiled ERM, `smooth`, has H = I + lambda D2'D2 in the place of I, and H^-1 as in Nychka (1988).
 
 Source: Aguirregabiria and Mira (2002), Proposition 4; Newey and McFadden (1994), Section 6.
 """

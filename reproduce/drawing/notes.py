@@ -1,8 +1,10 @@
-"""The notes under the exhibits' tables, from `templates/notes.md`."""
+"""The words of tables and figures: notes (`templates/notes.md`), alternative texts (`alts.csv`)."""
 
+import csv
 from pathlib import Path
 
 FILE = Path(__file__).parents[1] / "templates" / "notes.md"
+ALTS = FILE.with_name("alts.csv")
 
 
 def notes(exhibit: str, **numbers: float | str) -> tuple[str, ...]:
@@ -15,3 +17,10 @@ def notes(exhibit: str, **numbers: float | str) -> tuple[str, ...]:
 def caption(figure: str) -> str:
     """The caption of a figure, by its file's name."""
     return " ".join(notes(f"figure {Path(figure).stem}"))
+
+
+def alt(figure: str) -> str:
+    """What stands for a figure where it cannot be seen, by its file's name."""
+    with ALTS.open(encoding="utf-8", newline="") as file:
+        texts = {line["file"]: line["alt"] for line in csv.DictReader(file)}
+    return texts[f"{Path(figure).stem}.png"]

@@ -1,6 +1,6 @@
 """The files of an exhibit and their manifest, which says how they came about.
 
-An exhibit's files are swapped in together when all of them are there. What `draw` and `results`
+An exhibit's files are swapped in together when all of them are there. What `draw` and `View`
 do is part of the digest of what draws an exhibit (`keys.view`).
 """
 

@@ -1,7 +1,7 @@
 """Table 1, executable: each of the paper's 91 cells beside a measurement on the bus engine.
 
 One-shot, Bellman equation and Statistical complexity are views of fits to Table 2's data; the other
-columns are cells of `traits`. A line is a form of a method: as this library does it, as its
+columns are cells of `table_1_cells`. A line is a form of a method: as this library does it, as its
 authors did, or as the paper prints it. `tick_reasons` has the verdicts and their reasons; a cell
 has one verdict for all forms of its method.
 """
@@ -50,7 +50,7 @@ from reproduce.drawing.tick_reasons import (
 from reproduce.engine.nouns import FAILED, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import View, mean_of
 from reproduce.paper import published
-from reproduce.paper.compare import counts
+from reproduce.paper.compare import counts, in_words
 from reproduce.paper.judge import number
 from reproduce.paper.targets import repetitions
 
@@ -121,7 +121,7 @@ class Line:
     def measured(
         self, compute: str, cell: Cell, options: Mapping[str, Any], **settings: Any
     ) -> Cell:
-        """A cell of `traits`: the settings of a fit, with further options and settings."""
+        """A cell of `table_1_cells`: the settings of a fit, with further options and settings."""
         options = {**cell.settings.get("options", {}), **options}
         settings = {**cell.settings, "options": options, **settings}
         return Cell(compute, settings, f"{self.name}, {compute}")
@@ -218,7 +218,7 @@ def entries(smoke: bool) -> list[Entry]:
 
 
 def view(entry: Entry, result: Result) -> Sequence[Record]:
-    """What the column asks of a fit; the records of a cell of `traits` as stored."""
+    """What the column asks of a fit; the records of a cell of `table_1_cells` as stored."""
     if entry.column == ONE_SHOT:
         # a closed form has no outer iterations
         outer = np.maximum(1.0, result.replications["iterations"])
@@ -327,7 +327,7 @@ def render(results: View, out: Path) -> None:
     )
     explained = verdicts[(verdicts["reason"] != "") & (verdicts["reason"] != TABLES)]
     remarks = (
-        f"{line['method']}, {line['column']} ({line['verdict']}): {line['reason']}."
+        f"{line['method']}, {line['column']} ({in_words(line['verdict'])}): {line['reason']}."
         for _, line in explained.iterrows()
     )
     layout.write(table, out, NAME, EXHIBIT.title, (*below, *remarks))

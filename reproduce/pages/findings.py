@@ -20,12 +20,14 @@ from proofs_checks.claims import OURS
 from proofs_checks.numbering import PAPER
 from reproduce import exhibits
 from reproduce.cells import public_fits
+from reproduce.drawing.notes import alt
 from reproduce.engine.nouns import LONG
 from reproduce.engine.output import DIGITS, read_manifest
 from reproduce.engine.progress import duration
 from reproduce.exhibits import table_4
+from reproduce.pages import trainings
 from reproduce.paper import compare, origins, published, scorecard
-from reproduce.paper.judge import AGREES, DIFFERS, UNCLEAR, number
+from reproduce.paper.judge import AGREES, TESTED, UNCLEAR, number
 
 Series = Mapping[str, float]  # row -> number
 FINDING = re.compile(  # number, heading, sentences, limitation, command; what stands below
@@ -95,9 +97,11 @@ class Numbers:
         return scorecard.verdicts(loaded, self.folder)
 
     def agreed(self, exhibit: str, rule: str = "") -> str:
-        """`k of n`: how many of the printed numbers that a rule compares agree."""
+        """`k of n`: how many printed numbers of a rule agree; how many tests cannot tell."""
         words = self.verdicts.query("exhibit == @exhibit and rule == @rule")["verdict"]
-        return f"{words.eq(AGREES).sum()} of {words.isin([AGREES, DIFFERS, UNCLEAR]).sum()}"
+        weak = words.eq(UNCLEAR).sum()
+        agreeing = f"{words.eq(AGREES).sum()} of {words.isin(TESTED).sum()}"
+        return f"{agreeing} ({weak} cannot tell)" if weak else agreeing
 
     def time(self, names: Iterable[str], is_long: bool = False) -> str:
         """Processor time of these exhibits together, without or with the cells of `run --long`."""
@@ -147,7 +151,7 @@ def environment(folder: Path) -> Environment:
     loader = PackageLoader("reproduce", "templates")
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
     made.filters |= {"number": number, "two_figures": lambda x: float(f"{x:.2g}")}
-    made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER}
+    made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER, "alt": alt}
     names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
     names += ["agreeing", "agreed", "time", "verdict"]
     made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
@@ -155,5 +159,8 @@ def environment(folder: Path) -> Environment:
     made.globals |= {"origins": origins.counts, "words": origins.WORDS, "stored": origins.stored}
     made.globals |= {"verdicts": lambda: numbers.verdicts, "experts": table_4.EXPERTS}
     made.globals["totals"] = lambda: scorecard.totals(numbers.verdicts)
+    made.globals["trainings"] = lambda: trainings.sizes(folder)
+    made.globals["accounts"] = lambda: scorecard.accounts(numbers.verdicts)
+    made.globals["not_run"] = lambda: scorecard.not_run(numbers.verdicts)
     made.globals |= {name: getattr(numbers, name) for name in names}
     return made

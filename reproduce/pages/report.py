@@ -22,7 +22,7 @@ from proofs_checks.claims import SEVERITIES, claims
 from proofs_checks.numbering import AUTHORS, TITLE, statement_of
 from reproduce import exhibits
 from reproduce.drawing.layout import as_html
-from reproduce.drawing.notes import caption
+from reproduce.drawing.notes import alt, caption
 from reproduce.engine import provenance, seeds
 from reproduce.engine.check import check
 from reproduce.engine.nouns import Cell
@@ -36,7 +36,6 @@ SCALE = 0.52  # pixels of the page for one of a picture: two of a column's width
 MOST_ROWS = 20  # tables with more rows or notes are folded
 COMPARED = [*compare.KEY, "published", "published_se", "ours", "ours_se", "verdict", "reason"]
 CHAIN = ROOT / "proofs_checks" / "corrected" / "corrected.md"
-ALTS = Path(__file__).parents[1] / "templates" / "alts.csv"
 IMAGE = re.compile(r'<img src="\./([^"]+)"[^>]*>')
 VERDICTS = (
     *("fails", "vacuous", "holds-if", "misprint", "imprecise", "undecidable", "does-not-hold"),
@@ -99,7 +98,8 @@ def exhibit_page(name: str, folder: Path) -> dict[str, Any]:
     files = described["files"]
     compared = None
     if exhibit.published and files:
-        compared = table(compare.compare(exhibit, folder)[COMPARED])
+        frame = compare.compare(exhibit, folder)[COMPARED]
+        compared = table(frame.assign(verdict=frame["verdict"].map(compare.in_words)))
     return described | {
         "pictures": [file for file in files if file.endswith(".png")],
         "tables": [made_table(folder / file) for file in files if file.endswith(".md")],
@@ -132,14 +132,12 @@ def plain(formula: str) -> str:
 def pictures(folder: Path) -> dict[str, dict[str, Any]]:
     """Of every figure: what it shows (alt), caption, width, and itself in 256 colours."""
     found = {}
-    alts = pd.read_csv(ALTS, index_col="file")["alt"]
     for path in folder.glob("*.png"):
-        alt = alts.get(path.name, path.name)
         with Image.open(path) as image:
             width, content = min(920, round(SCALE * image.width)), BytesIO()  # the page's column
             image.convert("RGB").quantize().save(content, "PNG", optimize=True)
         source = f"data:image/png;base64,{b64encode(content.getvalue()).decode()}"
-        found[path.name] = {"alt": alt, "width": width, "source": source}
+        found[path.name] = {"alt": alt(path.name), "width": width, "source": source}
         found[path.name]["caption"] = Markup(as_html(html.escape(caption(path.name))))
     return found
 

@@ -10,9 +10,12 @@ mean over resamples of one data set (`bus_exact.resampled`). Without a standard 
 must round to the printed digits.
 
 A test is two-sided at 5 %, with the rounding of the printed digits as a further, uniform error.
-It says `agrees`, `differs`, or `unclear`: the error of our own mean exceeds the printed number, and
-the test does not reject, or is no guide since our standard deviation exceeds our mean. A verdict is
-the word of the test, or why nothing is compared:
+It `differs` where it rejects, and `agrees` only if it could have rejected: half the width of the
+numbers that pass is at most a quarter (`judge.POWER`) of a yardstick, which `published.yardstick`
+has with its reason for each kind of quantity. Else it is `unclear`, shown as "cannot tell". So it
+is where the error of our own mean exceeds the printed number, and the test does not reject, or is
+no guide since our standard deviation exceeds our mean. A verdict is the word of the test, or why
+nothing is compared:
 
 - `not identified`: the method leaves the level of r open, so an error of r is no evidence;
 - `not comparable`: only another variant of the method was run;
@@ -50,20 +53,22 @@ from reproduce.paper.judge import (
     number,
 )
 from reproduce.paper.published import LEVEL_OPEN, OTHER_VARIANT
+from reproduce.paper.targets import LEVEL
 
 GIVEN, BLANK, ABSENT = "given", "not printed", "not run"
 SAME_DATA = "same data"
+CANNOT_TELL = "cannot tell"  # what a reader sees for UNCLEAR
 FEW = 0.25  # share of fits without convergence up to which the others decide
 NOT_OK = "repetitions not ok"  # statistic beside the score
 KEY = ["row", "column", "protocol", "statistic"]
-TESTS = ["z", "p", "half_width"]
+TESTS = ["z", "p", "half_width", "yardstick"]
 # `column` is ours, and `beside` the printed one
 COMPARED = [*KEY, "beside", "counted", "rule", "published", "published_spread", "published_se"]
 COMPARED += ["ours", "ours_se", "repetitions", "status", "reference", *TESTS, "verdict", "reason"]
 VERDICTS = ["exhibit", "row", "column", "statistic", "rule", "published", "ours", "reference"]
 VERDICTS += [*TESTS, "verdict", "reason"]
 # in the order of a summary; any other word comes after them, and ABSENT last
-PLURALS = {AGREES: "agree", IN_PART: "agree in part", DIFFERS: "differ", UNCLEAR: UNCLEAR}
+PLURALS = {AGREES: "agree", IN_PART: "agree in part", DIFFERS: "differ", UNCLEAR: CANNOT_TELL}
 PLURALS |= {word: word for word in (LEVEL_OPEN, OTHER_VARIANT, GIVEN, BLANK)}
 COLOURS = {AGREES: "green", UNCLEAR: "yellow", DIFFERS: "red"}
 Key = tuple[str, str, str, str]
@@ -164,7 +169,8 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
         reference = Reference(float(used["value"]), sd, float(used["repetitions"]))
         is_own = printed["se"] != printed["spread"]  # its error over its episodes
         own_error = float(pd.to_numeric(printed["se"] if is_own else ""))
-        test = judge(reference, printed["value"], own_error)
+        yardstick = published.yardstick(exhibit.published, statistic, printed["value"])
+        test = judge(reference, printed["value"], own_error, yardstick)
         if is_resampled:
             notes.append(f"by the distribution of a mean of {RESAMPLES} resamples")
         verdict = status or test.verdict
@@ -191,6 +197,7 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
         "z": test.z,
         "p": test.p,
         "half_width": test.half_width,
+        "yardstick": test.yardstick,
         "verdict": verdict,
         "reason": "; ".join(filter(None, reasons)),
     }
@@ -223,7 +230,10 @@ def _why(verdict: str, test: Judgement) -> str:
     if verdict in fixed or test.verdict == NOTHING:
         return fixed.get(verdict, "")
     if test.verdict == UNCLEAR:
-        return "our mean is too noisy to decide"
+        if not test.is_weak or test.p < 1 - LEVEL:
+            return "our mean is too noisy to decide"
+        within = f"any number within {number(test.half_width)} of ours would pass"
+        return f"{within}, which is more than a quarter of {number(test.yardstick)}"
     if math.isnan(test.z):
         return "compared digit by digit"
     side = "" if verdict == AGREES else f"ours is {'higher' if test.z > 0 else 'lower'}, "
@@ -269,7 +279,7 @@ def table(frame: pd.DataFrame, title: str, smoke: bool = False) -> Table:
                 _with_error(number(line["ours"]), number(line["ours_se"])),
                 "" if math.isnan(line["repetitions"]) else f"{line['repetitions']:.0f}",
                 "" if math.isnan(line["z"]) else f"{line['z']:+.1f}",
-                f"[{COLOURS.get(line['verdict'], 'dim')}]{line['verdict']}[/]",
+                f"[{COLOURS.get(line['verdict'], 'dim')}]{in_words(line['verdict'])}[/]",
                 "; ".join(filter(None, [status, line["reason"]])),
             )
         printed.add_section()
@@ -283,6 +293,11 @@ def summary(frame: pd.DataFrame) -> list[str]:
     if variants := int((~frame["counted"]).sum()):
         lines.append(f"{variants} comparisons of variants are not counted")
     return lines
+
+
+def in_words(verdict: str) -> str:
+    """A verdict as a reader sees it."""
+    return CANNOT_TELL if verdict == UNCLEAR else verdict
 
 
 def counts(verdicts: Iterable[str]) -> str:

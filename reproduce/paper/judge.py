@@ -1,4 +1,9 @@
-"""One printed number beside our repetitions: a test, and its power."""
+"""One printed number beside our repetitions: a test, and whether it could have failed.
+
+A test that does not reject is evidence only if it would have rejected a difference that matters.
+So the verdict is `agrees` only where half the width of the numbers that pass is at most POWER of a
+yardstick (`published.yardstick`), and `unclear` where it is more.
+"""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +16,9 @@ from scipy.stats import t as student
 from reproduce.paper.published import EPISODES
 
 CRITICAL = 1.96  # two-sided, at 5 %
+POWER = 0.25  # share of the yardstick that a test must tell to find agreement
 AGREES, IN_PART, DIFFERS, UNCLEAR = "agrees", "agrees in part", "differs", "unclear"
+TESTED = (AGREES, DIFFERS, UNCLEAR)  # the words of a test
 NOTHING = "-"  # the counterpart is not run
 
 
@@ -47,16 +54,25 @@ class Judgement(NamedTuple):
         z: difference of ours and theirs over its error; NaN where the printed digits decide.
         verdict: `agrees`, `differs`, `unclear`, or "-".
         p: two-sided, of Student's t.
-        half_width: of the numbers that pass, relative to the printed one: the power.
+        half_width: of the numbers that pass, in the printed number's unit.
+        yardstick: what that is compared with, in the same unit.
     """
 
     z: float
     verdict: str
     p: float = math.nan
     half_width: float = math.nan
+    yardstick: float = math.nan
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the test would pass numbers that are farther off than POWER of the yardstick."""
+        return self.half_width > POWER * self.yardstick
 
 
-def judge(reference: Reference, printed: str, own_error: float = math.nan) -> Judgement:
+def judge(
+    reference: Reference, printed: str, own_error: float = math.nan, yardstick: float = math.nan
+) -> Judgement:
     """The test of a printed number as one draw; its verdict is "-" where either is missing.
 
     A mean of several draws varies less than one. So a number that is far from a draw is farther
@@ -66,11 +82,13 @@ def judge(reference: Reference, printed: str, own_error: float = math.nan) -> Ju
         reference: ours.
         printed: theirs, with its digits.
         own_error: its standard error over EPISODES, where the paper prints a deviation over these.
+        yardstick: of its kind of quantity; by default its own size.
     """
     theirs = float(pd.to_numeric(printed, errors="coerce"))
     if math.isnan(reference.mean) or math.isnan(theirs):
         return Judgement(math.nan, NOTHING)
     low, high = rounded(printed)
+    size = abs(theirs) if math.isnan(yardstick) else yardstick
     variances = []  # squared errors, each with its degrees of freedom
     if reference.sd > 0:
         draw = reference.sd**2 * (1 + 1 / reference.repetitions)
@@ -80,7 +98,8 @@ def judge(reference: Reference, printed: str, own_error: float = math.nan) -> Ju
     if not variances or math.isinf(reference.mean):
         slack = 1e-9 * (high - low)
         is_inside = low - slack <= reference.mean <= high + slack
-        return Judgement(math.nan, AGREES if is_inside else DIFFERS)
+        by_digits = Judgement(math.nan, AGREES, math.nan, (high - low) / 2, size)
+        return by_digits._replace(verdict=_word(by_digits, is_inside))
     variance = sum(error for error, _ in variances) + (high - low) ** 2 / 12
     z = (reference.mean - theirs) / math.sqrt(variance)
     inverse_freedom = sum(error**2 / freedom for error, freedom in variances)
@@ -88,13 +107,19 @@ def judge(reference: Reference, printed: str, own_error: float = math.nan) -> Ju
     if inverse_freedom:
         freedom = variance**2 / inverse_freedom
         critical, p = float(student.ppf(0.975, freedom)), float(2 * student.sf(abs(z), freedom))
+    test = Judgement(z, UNCLEAR, p, critical * math.sqrt(variance), size)
     is_inside = abs(z) <= critical
     is_noisy = critical * reference.error > abs(theirs) > 0
-    verdict = AGREES if is_inside else DIFFERS
     if is_noisy and (is_inside or reference.sd > abs(reference.mean)):
-        verdict = UNCLEAR
-    width = critical * math.sqrt(variance) / abs(theirs) if theirs else math.inf
-    return Judgement(z, verdict, p, width)
+        return test
+    return test._replace(verdict=_word(test, is_inside))
+
+
+def _word(test: Judgement, is_inside: bool) -> str:
+    """The verdict of a test by its power; a rejection needs none."""
+    if not is_inside:
+        return DIFFERS
+    return UNCLEAR if test.is_weak else AGREES
 
 
 def rounded(printed: str) -> tuple[float, float]:

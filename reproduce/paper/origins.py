@@ -150,7 +150,7 @@ def shares() -> dict[str, int]:
         "true": int(by_mileage["column"].isin(["Ground Truth", "True reward"]).sum()),
         "fitted": int(by_mileage["column"].isin(["Rust", "ML-IRL"]).sum()),
         "chosen": int(is_chosen.sum()),
-        "gladius": int(exact["column"].isin(published.GLADIUS).sum()),
+        "repeated": int(frame["repeats"].ne("").sum()),
         "brackets": int((frame["number"].eq(BRACKET) & frame["provenance"].eq("our data")).sum()),
     }
 

@@ -1,4 +1,4 @@
-"""The scorecard: verdicts on distinct quantities, by part of the paper, method and rule.
+"""The scorecard: verdicts on distinct quantities, and the account of all printed numbers.
 
 A quantity counts once. A parameter that the paper prints ten times, as a line in mileage, is one
 quantity, and so is a number that a second table repeats. Functions of other printed estimates and
@@ -15,7 +15,7 @@ import pandas as pd
 from reproduce.engine.nouns import Exhibit
 from reproduce.paper import compare, origins, published
 from reproduce.paper.compare import ABSENT, BLANK, GIVEN
-from reproduce.paper.judge import AGREES, DIFFERS, UNCLEAR
+from reproduce.paper.judge import DIFFERS, TESTED, UNCLEAR
 from reproduce.paper.origins import quantity as quantity
 from reproduce.paper.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
 from reproduce.paper.targets import LEVEL, holm
@@ -48,6 +48,58 @@ GROUPS = (
 )
 
 
+# whose a printed number is -> its columns
+OWNERS = {
+    "GLADIUS, the paper's method": published.GLADIUS,
+    "Rust and ML-IRL": ("Rust", "ML-IRL"),
+    "SAmQ, IQ-learn and BC": ("SAmQ", "IQ-learn", "BC"),
+    "True rewards and Q of the design": ("True reward", "Ground Truth"),
+    "Frequencies of its states and actions": ("Frequency",),
+}
+EXACT, OPEN = "exact", "not compared"
+
+
+class Account(NamedTuple):
+    """How many printed numbers of an owner came out how."""
+
+    name: str
+    exact: int  # to the last digit; the others:
+    agree: int
+    differ: int
+    cannot_tell: int
+    open: int  # compared with nothing: not run, not identified, or in brackets
+
+    @property
+    def compared(self) -> int:
+        """By a test."""
+        return self.agree + self.differ + self.cannot_tell
+
+    @property
+    def numbers(self) -> int:
+        """All of them."""
+        return self.exact + self.compared + self.open
+
+
+def accounts(frame: pd.DataFrame) -> list[Account]:
+    """A line for each of OWNERS, from the columns of verdicts.csv alone.
+
+    A number in brackets is a printed number, and no test has it. Table 3, which repeats numbers of
+    Table A3, is not counted. GLADIUS's are judged by the rule PROCEDURE.
+    """
+    is_counted = frame["exhibit"].ne(origins.NOT_COUNTED) & frame["verdict"].ne(BLANK)
+    printed = frame[is_counted & frame["rule"].ne(FEASIBLE)]
+    words = printed["verdict"].where(printed["verdict"].isin(TESTED), OPEN)
+    words = words.mask(printed["provenance"].str.startswith(EXACT), EXACT)
+    brackets = printed["provenance_of_bracket"]
+    brackets = brackets[brackets.ne("")].str.startswith(EXACT).map({True: EXACT, False: OPEN})
+    both = pd.concat([words, brackets])
+    columns = printed["column"].loc[both.index]
+    return [
+        Account(name, *(int((both[columns.isin(of)] == w).sum()) for w in (EXACT, *TESTED, OPEN)))
+        for name, of in OWNERS.items()
+    ]
+
+
 def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
     """`compare.verdicts` of exhibits with provenance, `quantity` and `p_holm` over distinct tests.
 
@@ -59,13 +111,20 @@ def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
     frame["quantity"] = [quantity(*key) for key in keys]
     frame["p_holm"] = np.nan
     is_test = frame["p"].notna() & frame["quantity"].ne("")
-    is_test &= frame["verdict"].isin([AGREES, DIFFERS, UNCLEAR])
+    is_test &= frame["verdict"].isin(TESTED)
     for of_rule in (frame["rule"].eq(PROCEDURE), frame["rule"].ne(PROCEDURE)):
         family = frame[is_test & of_rule]
         least = family.groupby("quantity")["p"].min()
         corrected = dict(zip(least.index, holm(least.to_numpy(float)), strict=True))
         frame.loc[family.index, "p_holm"] = [corrected[name] for name in family["quantity"]]
     return frame
+
+
+def not_run(frame: pd.DataFrame) -> list[str]:
+    """The tables and figures for which GLADIUS itself was not run, as `Figure 1`."""
+    is_absent = frame[frame["rule"].eq(PROCEDURE)].groupby("exhibit")["verdict"].agg(set)
+    names = [str(name) for name, words in is_absent.items() if words == {ABSENT}]
+    return [name.replace("_", " ").title() for name in names]
 
 
 def distinct(frame: pd.DataFrame) -> dict[str, str]:
@@ -78,7 +137,7 @@ def distinct(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def group_counts(frame: pd.DataFrame) -> list[dict[str, str]]:
-    """The lines of the scorecard: part, rule, quantities, exact, agree, differ, other.
+    """The lines of the scorecard: part, rule, quantities, exact, agree, differ, cannot_tell, other.
 
     A quantity is exact if each of its printed numbers is recomputed to the last digit. The verdicts
     are those of the others.
@@ -93,10 +152,10 @@ def group_counts(frame: pd.DataFrame) -> list[dict[str, str]]:
         is_exact = mine["provenance"].str.startswith("exact").groupby(mine["quantity"]).all()
         exact = [name for name in verdicts_of if is_exact[name]]
         words = [word for name, word in verdicts_of.items() if name not in exact]
-        other = [word for word in words if word not in (AGREES, DIFFERS)]
+        other = [word for word in words if word not in TESTED]
         numbers = {"quantities": len(verdicts_of), "exact": len(exact)}
-        numbers |= {"agree": words.count(AGREES)}
-        numbers |= {"differ": words.count(DIFFERS)}
+        names = ("agree", "differ", "cannot_tell")
+        numbers |= {name: words.count(word) for name, word in zip(names, TESTED, strict=True)}
         line = {"name": group.name, "rule": group.rule, "other": compare.counts(other)}
         lines.append(line | {name: str(number) for name, number in numbers.items()})
     return lines
@@ -106,7 +165,8 @@ def totals(frame: pd.DataFrame) -> dict[str, float | str]:
     """Numbers of the sentences below the scorecard."""
     headline = frame[frame["rule"].ne(PROCEDURE) & frame["p_holm"].notna()]
     tests = headline.groupby("quantity")[["p", "p_holm"]].min()
-    by_column = 100 * headline.set_index(["exhibit", "column"])["half_width"]
+    lines = headline.set_index(["exhibit", "column"])
+    by_column = 100 * lines["half_width"] / lines["yardstick"]
     widths = {
         "oracles": by_column[by_column.index.isin([("table_2", "Rust"), ("table_2", "ML-IRL")])],
         "gladius": by_column[by_column.index.isin([("table_2", "GLADIUS")])],

@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from reproduce import exhibits
 from reproduce.drawing import layout
-from reproduce.drawing.notes import caption
+from reproduce.drawing.notes import alt, caption
 from reproduce.engine.nouns import Cell, Entry, Exhibit, Result
 from reproduce.engine.store import Stored
 from reproduce.engine.view import View
@@ -73,12 +73,17 @@ def written(exhibit: Exhibit, results: View, out: Path) -> pd.DataFrame:
 
 
 SAVE = layout.save
+PANELS = {2: "Two", 3: "Three", 8: "Eight"}  # how the alt of a figure of several begins
 
 
 def checked_save(figure: Figure, out: Path, name: str) -> None:
     """Save a figure that is fit for print and has a caption."""
     SAVE(figure, out, name)
     assert caption(name), f"no caption of {name}"
+    panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+    of_alt = re.match(r"(\w+) panels", alt(name))
+    is_said = (of_alt and of_alt[1]) == PANELS.get(len(panels))
+    assert is_said or not panels, f"the alt of {name}"  # none where every cell failed
     assert faults(figure) == []
     assert not is_cut(out / f"{name}.png")
 

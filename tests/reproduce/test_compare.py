@@ -26,7 +26,16 @@ from reproduce.engine.view import COLUMNS
 from reproduce.paper import compare as comparison
 from reproduce.paper import differences, published
 from reproduce.paper.compare import ABSENT, BLANK, GIVEN, LEVEL_OPEN, OTHER_VARIANT
-from reproduce.paper.judge import AGREES, DIFFERS, NOTHING, UNCLEAR, Reference, judge, number
+from reproduce.paper.judge import (
+    AGREES,
+    DIFFERS,
+    NOTHING,
+    POWER,
+    UNCLEAR,
+    Reference,
+    judge,
+    number,
+)
 
 REPETITIONS = 20
 
@@ -37,11 +46,14 @@ def exhibit() -> Exhibit:
     return Exhibit("table_2", "a title", lambda smoke: [], **fields)
 
 
-def write_ours(folder: Path, shift: float, **changes: Any) -> pd.DataFrame:
-    """Ours with the published spread, and but for `shift` errors of a draw equal."""
+NARROW = 0.1  # of the published spread, with which a test can tell a quarter of each number
+
+
+def write_ours(folder: Path, shift: float, share: float = 1.0, **changes: Any) -> pd.DataFrame:
+    """Ours with a share of the published spread, and but for `shift` errors of a draw equal."""
     theirs = published.load("table_2")
     theirs = theirs[~theirs["number"].isna()].reset_index(drop=True)
-    spread = pd.to_numeric(theirs["se"])
+    spread = share * pd.to_numeric(theirs["se"])
     value = theirs["number"] + shift * spread * math.sqrt(1 + 1 / REPETITIONS)
     protocol = theirs["column"].map(published.COUNTERPARTS["table_2"])
     fields = {"value": value, "se": spread / math.sqrt(REPETITIONS), "repetitions": REPETITIONS}
@@ -62,7 +74,7 @@ def judged(frame: pd.DataFrame) -> set[str]:
 
 
 def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
-    ours = write_ours(tmp_path, 0.0)
+    ours = write_ours(tmp_path, 0.0, NARROW)
     frame = comparison.compare(exhibit(), tmp_path)
     compared = decided(frame)
     assert len(compared) == len(ours) == 34
@@ -74,6 +86,42 @@ def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
     assert (compared["z"].abs() < 1e-9).all()
     key = compared["row"] + " " + compared["column"] + " " + compared["protocol"]
     assert [why.endswith(end) for why, end in zip(compared["reason"], key, strict=True)]
+
+
+def test_a_test_without_power_cannot_tell(tmp_path: Path) -> None:
+    """Equal numbers with the published spread: most tests would pass other numbers as well."""
+    write_ours(tmp_path, 0.0)
+    compared = decided(comparison.compare(exhibit(), tmp_path)).set_index("column")
+    assert set(compared.loc["GLADIUS", "verdict"]) == {UNCLEAR}
+    assert "GLADIUS, procedure: 6 cannot tell" in comparison.summary(compared.reset_index())
+    share = compared["half_width"] / compared["yardstick"]
+    assert (share[["Rust", "ML-IRL", "GLADIUS"]] > POWER).all()
+    reason = compared.loc["GLADIUS", "reason"].iloc[-1]
+    assert reason.startswith("any number within 0.13 of ours would pass, which is more than a")
+
+
+def test_the_yardstick_of_a_frequency_is_at_least_the_mean_count_of_a_pair() -> None:
+    for table in ("table_a1", "table_a2", "table_a3", "table_a4"):
+        frame = published.load(table).query("column == 'Frequency'")
+        mean = frame["number"].sum() / 20  # ten mileages, two actions
+        sizes = [
+            published.yardstick(table, line.statistic, line.value) for line in frame.itertuples()
+        ]
+        assert min(sizes) == pytest.approx(mean, rel=0.02)
+        assert sizes == [max(x, min(sizes)) for x in frame["number"].fillna(0)]
+
+
+@pytest.mark.parametrize(
+    ("exhibit", "statistic", "printed", "yardstick"),
+    [
+        ("table_2", "MAPE", "0.12", 0.12),
+        ("table_a1", "r a0", "-1.013", 1.013),
+        ("table_a2", "Q a1", "-55.017", 1.0),
+        ("table_4", "% optimality", "-3.10", 100.0),
+    ],
+)
+def test_yardsticks_by_kind(exhibit: str, statistic: str, printed: str, yardstick: float) -> None:
+    assert published.yardstick(exhibit, statistic, printed) == yardstick
 
 
 @pytest.mark.parametrize("shift", [-2.2, 2.2])
@@ -129,8 +177,8 @@ def test_a_variant_is_compared_and_not_counted(tmp_path: Path) -> None:
 
 def test_more_data_sets_are_the_law_of_a_line(tmp_path: Path) -> None:
     """The 20 of the line differ; the 4,000 of the other exhibit, whose mean is right, decide."""
-    right = write_ours(tmp_path, 0.0)
-    write_ours(tmp_path, 2.2)
+    right = write_ours(tmp_path, 0.0, NARROW)
+    write_ours(tmp_path, 4.0, NARROW)
     many = right.assign(row="affine/" + right["row"], repetitions=4000, se=right["se"] / 14)
     many[COLUMNS].to_csv(tmp_path / "accuracy.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
@@ -175,7 +223,7 @@ def test_fits_that_did_not_converge_are_judged_and_the_reason_says_so(
 def test_where_few_did_not_converge_the_others_are_judged(
     tmp_path: Path, missed: int, is_judged: bool
 ) -> None:
-    ours = write_ours(tmp_path, 2.2, status="not_converged")[COLUMNS]
+    ours = write_ours(tmp_path, 4.0, NARROW, status="not_converged")[COLUMNS]
     counted = ours.assign(statistic="repetitions not ok", value=missed)
     right = published.load("table_2").set_index(["row", "column"])["number"]
     means = [right[key] for key in zip(ours["row"], ours["column"], strict=True)]
@@ -225,12 +273,18 @@ def of_mean(mean: float, error: float, draws: float = 1e9) -> Reference:
         (of_mean(1.0, 0.1), "N/A", math.nan, NOTHING),
         (Reference(math.nan), "1.00", 0.1, NOTHING),
         # one draw of a law with standard deviation 1
-        (Reference(3.0, 1.0, 1e9), "1.10", math.nan, AGREES),
+        (Reference(10.0, 1.0, 1e9), "8.10", math.nan, AGREES),
+        (Reference(10.0, 1.0, 1e9), "8.00", math.nan, DIFFERS),
+        # .. which has an error of its own, so that the interval is a fifth or a third of 7.80
+        (Reference(10.0, 1.0, 1e9), "7.80", math.nan, DIFFERS),
+        (Reference(10.0, 1.0, 1e9), "7.80", 0.6, UNCLEAR),
+        # an interval of a quarter of the printed number, and one a little wider
+        (Reference(8.0, 1.02, 1e9), "8.00", math.nan, AGREES),
+        (Reference(8.0, 1.03, 1e9), "8.00", math.nan, UNCLEAR),
+        # a rejection needs no power
         (Reference(3.0, 1.0, 1e9), "0.90", math.nan, DIFFERS),
-        # .. which has an error of its own
-        (Reference(3.0, 1.0, 1e9), "0.90", 0.6, AGREES),
         # the mean of few repetitions has an error too, and Student's quantiles are wider
-        (Reference(3.0, 1.0, 4), "0.00", math.nan, AGREES),
+        (Reference(3.0, 1.0, 4), "0.00", math.nan, UNCLEAR),
         (Reference(3.0, 1.0, 1e9), "0.00", math.nan, DIFFERS),
         # a printed zero says nothing about how large an error is
         (Reference(0.1, 0.02, 400), "0.00", math.nan, DIFFERS),
@@ -275,11 +329,10 @@ def test_p_is_of_students_prediction_and_the_half_width_is_where_the_verdict_tur
     freedom = errors.sum() ** 2 / np.sum(errors[:2] ** 2 / [n - 1, published.EPISODES - 1])
     p = 2 * stats.t.sf(abs(a - float(printed)) / math.sqrt(errors.sum()), freedom)
     assert found.p == pytest.approx(p, rel=1e-6, abs=1e-12)
-    width = found.half_width * float(printed)
-    for share, word in ((0.999, AGREES), (1.001, DIFFERS)):
-        if abs(float(printed)) > 10 * width:  # else our own noise may make it unclear
-            moved = Reference(float(printed) + share * width, sd, n)
-            assert judge(moved, printed, own).verdict == word
+    for share, size, word in ((0.999, 4.001, AGREES), (0.999, 3.999, UNCLEAR), (1.001, 1, DIFFERS)):
+        if abs(float(printed)) > 10 * found.half_width:  # else our own noise may make it unclear
+            moved = Reference(float(printed) + share * found.half_width, sd, n)
+            assert judge(moved, printed, own, size * found.half_width).verdict == word
 
 
 @given(floats, spreads, floats, st.floats(1.0, 10.0))
@@ -323,7 +376,7 @@ def test_the_printed_table_and_summary_say_what_was_found(tmp_path: Path) -> Non
 
 
 def test_the_command_prints_the_verdicts(tmp_path: Path) -> None:
-    write_ours(tmp_path, 0.0)
+    write_ours(tmp_path, 0.0, NARROW)
     ours = pd.read_csv(tmp_path / "table_2.csv", dtype={"row": str})
     beside = ours[ours["column"] == "GLADIUS"].assign(column=published.OURS, value=1e3)
     beside["protocol"] = published.BESIDE["table_2"]

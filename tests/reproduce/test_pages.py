@@ -10,6 +10,7 @@ import pytest
 
 from gladius.validate import InputError
 from reproduce import exhibits
+from reproduce.drawing import notes
 from reproduce.engine.output import DIGITS
 from reproduce.engine.progress import duration
 from reproduce.engine.provenance import ROOT
@@ -62,6 +63,13 @@ def test_the_findings_are_read_and_say_their_limits(changed: Path) -> None:
     for text, other in zip(paragraphs[:3], others[:3], strict=True):
         assert text != other
     assert all("*Limitation: " in text and "nan" not in text for text in paragraphs)
+
+
+def test_the_figures_of_the_findings_have_their_alternative_texts() -> None:
+    alts = pd.read_csv(notes.ALTS, index_col="file")["alt"]
+    found = re.findall(r'<img src="\./(.+?)".* alt="(.+?)">', rendered("findings.md", GENERATED))
+    assert len(found) == 3
+    assert [text for _, text in found] == [alts[file] for file, _ in found]
 
 
 def test_a_verdict_that_changes_stops_the_sentence_that_states_it(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from reproduce import __main__ as command
 from reproduce import exhibits
+from reproduce.drawing import notes
 from reproduce.engine.output import MANIFESTS, read_manifest
 from reproduce.pages import report
 from reproduce.run import GENERATED
@@ -68,7 +69,7 @@ def test_findings_are_whole_refuted_claims_first_and_every_figure_has_words() ->
     groups = report.ledger(GENERATED)
     assert [groups[severity][0]["verdict"] for severity in ("theorem", "")] == ["fails", "holds"]
     drawn = {path.name for path in GENERATED.glob("*.png")}
-    assert drawn == set(pd.read_csv(report.ALTS)["file"])
+    assert drawn == set(pd.read_csv(notes.ALTS)["file"])
 
 
 def test_markdown_keeps_mathematics_and_lowers_headings() -> None:

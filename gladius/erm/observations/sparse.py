@@ -1,7 +1,7 @@
 """The class `sparse` on observations (s, a, s'): many inputs, states that never repeat.
 
-Score tests (`screen`) select the inputs A of the reward and A_z of zeta. With z the standardised
-inputs, and zeta(., a) in the class Z_a = span{1, z, cos(w'z + c)} of A_z,
+Score tests (`select_inputs`) select the inputs A of the reward and A_z of zeta. With z the
+standardised inputs, and zeta(., a) in the class Z_a = span{1, z, cos(w'z + c)} of A_z,
 
     zeta_Q(., a) = argmin over Z_a of  sum over observations of a of (V_Q(s') - zeta(s))^2
                    + kappa_a |coefficients|^2,                             V_Q = logsumexp Q,
@@ -16,7 +16,7 @@ a restriction of r to a class: over every Q and every zeta the minimum is the pl
 
 Implementation choices:
 - The point that Fisher scoring (`risk`) reaches is stationary; that it is the global minimum is not
-  proved. `form` chooses monomials and lambda, by the rules of the class `smooth`.
+  proved. `fit_form` chooses monomials, and `add_curvature` lambda by the rules of `smooth`.
 - Where no path ends, a constant added to all rewards changes V by a constant. The fit is therefore
   of rewards less the anchor's mean, so that its constant decides nothing. At discount factors above
   NEAR_ONE further fits lower them until V is near 0, where steps are best conditioned. The last is
