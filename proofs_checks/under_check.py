@@ -160,7 +160,7 @@ def descent(
 
     The batches are B1 and B2, `action` and `reward` (S,) a_s and r(s, a_s).
     """
-    parts = []
+    losses = []
     for r in range(len(q)):
         anchor = Anchor(action, 0.0)
         first, second = (rows.of_counts(x, r, anchor) for x in (bellman_batch, likelihood_batch))
@@ -173,8 +173,8 @@ def descent(
         at.q[:], at.zeta[:] = q[r], 0.0 if zeta is None else zeta[r]
         rows.choose(at)
         term = rows.DETERMINISTIC if zeta is None else rows.PRINTED
-        parts.append((*rows.q_slope(rows.Batch(*joint), at, action, discount, term), at.slope))
-    nll, bellman, _, slope = map(np.array, zip(*parts, strict=True))
+        losses.append((*rows.q_slope(rows.Batch(*joint), at, action, discount, term), at.slope))
+    nll, bellman, _, slope = map(np.array, zip(*losses, strict=True))
     return Descent(nll, bellman, slope)
 
 

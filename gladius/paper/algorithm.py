@@ -51,8 +51,8 @@ from gladius.paper.training import (
     TABLES,
     ZETA,
     Layout,
+    Learner,
     Q,
-    Training,
     gradient,
     iterate,
     training,
@@ -190,7 +190,7 @@ def run(
 
 
 def steepest(
-    learner: Training, whole: rows.Batch, anchor: int, discount: float, options: Options
+    learner: Learner, whole: rows.Batch, anchor: int, discount: float, options: Options
 ) -> tuple[float, float]:
     """The largest entry of both gradients over all of the data, and the Bellman term there."""
     largest = []

@@ -40,8 +40,8 @@ from gladius.paper.long_work import Checkpoint, progress_line
 from gladius.paper.training import (
     TRUNK,
     Layout,
+    Learner,
     Q,
-    Training,
     alternate,
     gradient,
     look,
@@ -98,7 +98,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Network:
+class ReluHead:
     """(n, d) states -> (n, A) outputs of two hidden ReLU layers and one head."""
 
     weight_1: Array
@@ -123,12 +123,12 @@ class Selection:
     layout: Layout
     parameters: Array
 
-    def combination(self, weight: float) -> Network:
+    def combination(self, weight: float) -> ReluHead:
         """Q + weight zeta as a function of any state; both are heads of one trunk."""
         model = self.layout.blocks(self.parameters.astype(np.float64))
         of_q, of_zeta = model.q, model.zeta
         head, level = of_q.head + weight * of_zeta.head, of_q.level + weight * of_zeta.level
-        return Network(*of_q[:4], head, level)
+        return ReluHead(*of_q[:4], head, level)
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def train(
     return passes
 
 
-def risk(learner: Training, found: rows.Batches, anchor: int, beta: float) -> Array:
+def risk(learner: Learner, found: rows.Batches, anchor: int, beta: float) -> Array:
     """(3,) mean -log pi, and the mean Bellman term of anchor rows, signed and absolute."""
     none = np.zeros(0, learner.parameters.dtype)
     nll, signed, absolute, _ = look(learner, found, none, none, anchor, beta)
@@ -316,7 +316,7 @@ def _tested(test: Transitions, truth: Truth | None, anchor: Anchor, options: Opt
 
 
 def _steepest(
-    learner: Training, parameters: Array, found: rows.Batches, anchor: int, beta: float, term: int
+    learner: Learner, parameters: Array, found: rows.Batches, anchor: int, beta: float, term: int
 ) -> float:
     """The largest entry of the gradient of the Q loss over all batches together."""
     learner.parameters[:] = parameters

@@ -58,8 +58,8 @@ class Checkpoint:
         if path.suffix != ".npz":
             raise InputError("checkpoint", str(path), "name a file that ends in .npz")
         digest = hashlib.sha256()
-        for part in of:
-            digest.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
+        for item in of:
+            digest.update(item.tobytes() if isinstance(item, np.ndarray) else repr(item).encode())
         self.of = np.frombuffer(digest.digest(), np.uint8)
         if path.exists():
             self._restore(path)

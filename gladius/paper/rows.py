@@ -28,6 +28,7 @@ from gladius.validate import Array
 ASCENT, CHOICE, BELLMAN = range(3)  # the losses, as places in `share`
 PRINTED, ABSOLUTE, DETERMINISTIC = range(3)  # the Bellman term: e g, |e g|, td^2 (Algorithm 2)
 END = -1  # in place of the next state
+ROUNDING = 1e-9  # of sums of a row of shares
 
 
 class Batch(NamedTuple):
@@ -72,9 +73,10 @@ def outputs(states: int, actions: int, dtype: type[np.floating[Any]] = np.float6
 def of_counts(counts: Counts, replication: int, anchor: Anchor) -> Batch:
     """One replication's counts, or expected shares, as a batch in which the losses are means."""
     moves = counts.moves[replication]
-    ended = counts.visits[replication].T - moves.sum(axis=2)
+    visits = counts.visits[replication].T
+    ended = visits - moves.sum(axis=2)
+    ended[np.abs(ended) <= ROUNDING * visits] = 0.0  # of shares of observations
     table = np.concatenate([moves, ended[..., None]], axis=2)
-    table[np.abs(table) <= 1e-12 * table.sum()] = 0.0  # expected visits less expected moves
     action, state, after = np.nonzero(table)
     number = np.asarray(table[action, state, after])
     after = np.where(after == moves.shape[1], END, after)
@@ -171,8 +173,8 @@ def draw(whole: Batch, size: int, rng: np.random.Generator, *, keep_states: bool
         state, following = position[: len(state)], np.full(len(state), END)
         following[continues] = position[len(state) :]
     first = np.where(whole.anchored[rows] > 0, first, 0)
-    kept = whole.states[states], whole.reward[states], state, whole.action[rows], following
-    return Batch(*kept, second.astype(float), first.astype(float), np.full(3, 1.0 / size))
+    columns = whole.states[states], whole.reward[states], state, whole.action[rows], following
+    return Batch(*columns, second.astype(float), first.astype(float), np.full(3, 1.0 / size))
 
 
 # --- the slopes of the losses in the outputs

@@ -46,7 +46,7 @@ class Net(NamedTuple):
     level: Array  # (A,)
 
 
-class Model(NamedTuple):
+class Iterate(NamedTuple):
     """The parameters of zeta and Q as views of one vector; a trunk belongs to both."""
 
     kind: int  # TABLES, TRUNK or SEPARATE
@@ -103,7 +103,7 @@ class Layout:
         half = self.size // 2
         return np.array([[0, half], [half, self.size]])
 
-    def blocks(self, parameters: Array) -> Model:
+    def blocks(self, parameters: Array) -> Iterate:
         """Views of a vector."""
         ends = np.cumsum([0, *(math.prod(shape) for shape in self.shapes)])
         pieces = zip(pairwise(ends), self.shapes, strict=True)
@@ -116,18 +116,18 @@ class Layout:
             zeta, q = Net(*found[2:6], *found[:2]), Net(*found[2:])
         else:
             zeta, q = Net(*found[:6]), Net(*found[6:])
-        return Model(self.kind, self.is_tanh, zeta, q)
+        return Iterate(self.kind, self.is_tanh, zeta, q)
 
     def hidden(self, states: int, dtype: type[np.floating[Any]]) -> Hidden:
         """Room for S states."""
         return Hidden(*(np.zeros((states, h), dtype) for h in (*self.units, *self.units)))
 
 
-class Training(NamedTuple):
+class Learner(NamedTuple):
     """The state of a training."""
 
-    model: Model
-    slopes: Model  # the gradient, likewise
+    model: Iterate
+    slopes: Iterate  # the gradient, likewise
     parameters: Array  # (P,) the vectors themselves
     gradient: Array
     mean: Array  # (2, P) Adam's moments in the steps of ZETA and of Q
@@ -149,12 +149,12 @@ def training(
     is_adam: bool = True,
     decay: float = 0.0,
     clip: float = math.inf,
-) -> Training:
+) -> Learner:
     """A training from the vector `start` and in its precision, with batches of at most S states."""
     parameters, gradient = start.copy(), np.zeros_like(start)
     mean, square = np.zeros((2, 2, len(start)), start.dtype)
     kind = start.dtype.type
-    return Training(
+    return Learner(
         layout.blocks(parameters),
         layout.blocks(gradient),
         parameters,
@@ -201,7 +201,7 @@ def read(net: Net, at: Hidden, out: Array) -> None:
 
 
 @compiled
-def evaluate(model: Model, states: Array, hidden: Hidden, at: Outputs, own: int) -> None:
+def evaluate(model: Iterate, states: Array, hidden: Hidden, at: Outputs, own: int) -> None:
     """Q, zeta, V and pi at (S, d) states; the hidden layers are those of `own` in the end."""
     if model.kind == TABLES:
         for s in range(len(at.q)):  # an assignment of arrays takes seconds to compile
@@ -240,7 +240,7 @@ def past_units(back: Array, signal: Array, bias: Array, is_tanh: bool) -> None:
 
 @compiled
 def pull_back(
-    model: Model, slopes: Model, states: Array, hidden: Hidden, at: Outputs, own: int
+    model: Iterate, slopes: Iterate, states: Array, hidden: Hidden, at: Outputs, own: int
 ) -> None:
     """The gradient of `own` from `at.slope`, the derivative in its outputs."""
     net, out = model.zeta, slopes.zeta
@@ -274,7 +274,7 @@ def hidden_room(at: Hidden, states: int) -> Hidden:
 
 # --- steps
 @compiled
-def descend(learner: Training, own: int, rate: float) -> None:
+def descend(learner: Learner, own: int, rate: float) -> None:
     """A step of AdamW, or of plain gradient, against the gradient of `own`, in place."""
     a, b = learner.ends[own, 0], learner.ends[own, 1]
     parameters, gradient = learner.parameters[a:b], learner.gradient[a:b]
@@ -302,7 +302,7 @@ def descend(learner: Training, own: int, rate: float) -> None:
 
 @compiled
 def gradient(
-    learner: Training, batch: Batch, own: int, anchor: int, beta: float, term: int
+    learner: Learner, batch: Batch, own: int, anchor: int, beta: float, term: int
 ) -> tuple[float, float, float]:
     """The gradient of the ascent loss in zeta's parameters, or of the descent loss in Q's.
 
@@ -322,7 +322,7 @@ def gradient(
 
 @compiled
 def alternate(
-    learner: Training, found: Batches, anchor: int, beta: float, term: int, rate: float
+    learner: Learner, found: Batches, anchor: int, beta: float, term: int, rate: float
 ) -> None:
     """An epoch of the public procedure: even batches step zeta, odd ones Q."""
     for i in range(len(found.row_ends) - 1):
@@ -332,7 +332,7 @@ def alternate(
 
 @compiled
 def look(
-    learner: Training, found: Batches, truth: Array, weight: Array, anchor: int, beta: float
+    learner: Learner, found: Batches, truth: Array, weight: Array, anchor: int, beta: float
 ) -> tuple[float, float, float, float]:
     """Sums of -log pi over the rows, and of e g and |e g| over anchor rows; and the error of r.
 
@@ -361,7 +361,7 @@ def look(
 
 @compiled
 def iterate(
-    learner: Training,
+    learner: Learner,
     batch: Batch,
     anchor: int,
     beta: float,

@@ -63,9 +63,7 @@ def entries(smoke: bool) -> list[Entry]:
         for group in GROUPS.values():
             cells |= {name: training(n, smoke, **given) for name, given in group.items()}
         if n == DUMMIES_AT:
-            cells[f"{ONE}, K = {DUMMIES}"] = training(
-                n, smoke, dummies=DUMMIES, precision="float32"
-            )
+            cells[f"{ONE} K = {DUMMIES}"] = training(n, smoke, dummies=DUMMIES, precision="float32")
         listed += [Entry(row, PROCEDURE, name, cell, BEST) for name, cell in cells.items()]
         for name in public_fits.FITTED:
             fit = public_fits.fitted(name, n)
