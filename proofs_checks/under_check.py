@@ -5,6 +5,7 @@ ih)/h: no difference is taken, so they are exact to rounding.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,16 @@ from numpy.typing import NDArray
 
 from gladius.model.mdp import TabularMDP
 from gladius.model.risk import Risk, conditional_mean, grouped_risk, value
+from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts
-from gladius.paper.algorithm import ascent_slope, descent
+from gladius.paper import rows
 from gladius.paper.function_classes import MLP, Linear
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, equal
 from proofs_checks.oracle import ccp
 from proofs_checks.oracle.risk import Sample, Whole
 
-__all__ = ["MLP", "Linear", "ascent_slope", "descent"]
+__all__ = ["MLP", "Linear"]
 
 EPS = float(np.finfo(float).eps)
 STEP = 1e-20  # of the complex steps
@@ -122,6 +124,58 @@ def objective_rounding(sample: Sample, q: Array, zeta: Array | None = None) -> f
     risk = sample_risk(sample, q, zeta)
     reach = 1 + float(np.abs(sample.reward).max() + np.abs(value(q)).max() + np.abs(q).max())
     return 500 * EPS * (reach**2 + float(risk.td[0]) + float(risk.deviation[0]))
+
+
+# --- the steps of Algorithm 1, at tables of R replications; sums over the observations
+def ascent_slope(zeta: Array, v: Array, counts: Counts) -> Array:
+    """(R, S, A) derivative in zeta of D = sum_B (V(s') - zeta(s, a))^2, from V (R, S)."""
+    slopes = []
+    for r in range(len(zeta)):
+        batch, at = rows.of_counts(counts, r, Anchor(0, 0.0)), rows.outputs(*zeta.shape[1:])
+        at.zeta[:], at.value[:] = zeta[r], v[r]
+        rows.zeta_slope(batch._replace(share=np.ones(3)), at)
+        slopes.append(at.slope)
+    return np.array(slopes)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """The descent loss over its batches: (R,) sums, and (R, S, A) their derivative in Q(s, a)."""
+
+    nll: Array
+    bellman: Array
+    slope: Array
+
+
+def descent(
+    q: Array,
+    zeta: Array | None,
+    bellman_batch: Counts,
+    likelihood_batch: Counts,
+    action: int,
+    reward: Array,
+    discount: float,
+) -> Descent:
+    """L-bar_NLL on B2 and L-bar_BE on B1 for fixed zeta; without zeta that of Algorithm 2.
+
+    The batches are B1 and B2, `action` and `reward` (S,) a_s and r(s, a_s).
+    """
+    losses = []
+    for r in range(len(q)):
+        anchor = Anchor(action, 0.0)
+        first, second = (rows.of_counts(x, r, anchor) for x in (bellman_batch, likelihood_batch))
+        state, taken, following = map(np.concatenate, zip(first[2:5], second[2:5], strict=True))
+        none = [np.zeros(len(x.number)) for x in (first, second)]
+        number = np.concatenate([none[0], second.number])
+        anchored = np.concatenate([first.anchored, none[1]])
+        joint = first.states, reward, state, taken, following, number, anchored, np.ones(3)
+        at = rows.outputs(*q.shape[1:])
+        at.q[:], at.zeta[:] = q[r], 0.0 if zeta is None else zeta[r]
+        rows.choose(at)
+        term = rows.DETERMINISTIC if zeta is None else rows.PRINTED
+        losses.append((*rows.q_slope(rows.Batch(*joint), at, action, discount, term), at.slope))
+    nll, bellman, _, slope = map(np.array, zip(*losses, strict=True))
+    return Descent(nll, bellman, slope)
 
 
 def descent_slope(sample: Sample, q: Array, zeta: Array | None = None) -> Array:

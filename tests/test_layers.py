@@ -35,9 +35,13 @@ BLIND = [
     *(
         "methods",
         "paper.algorithm",
+        "paper.box",
         "paper.function_classes",
+        "paper.long_work",
         "paper.protocols",
+        "paper.rows",
         "paper.table_descent",
+        "paper.training",
     ),
 ]
 # module or package -> what it may not import, beyond the order of the layers

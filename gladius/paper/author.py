@@ -16,347 +16,319 @@ each gradient entry clipped to [-1, 1]. Each kind of step has its own AdamW over
 trunk (weight decay 1e-4), with learning rate 1e-3 / (1 + 5e-4 epoch). With a single batch an epoch
 (32 trajectories or fewer) Q is never updated. r-hat = Q - beta zeta.
 
-The steps are those of the public code, the numbers are not: its float32, by observation, leaves the
-same training in float64 by 1 % after 50 to 60 epochs on its own data, and both then wander. Batches
-are counts n(s, a, s'), so that the cost of a step is free of N. In float64 the training on counts
-is that by observation; in float32 its gradients have errors of the size of those by observation.
-Where all states are positive, units that are off in each of them for good are left out. Without the
-extra `compiled` the loops take some hundred times longer.
+The steps are those of the public code, the numbers are not: its float32 leaves the same training in
+float64 by 1 % after 50 to 60 epochs on its own data, and both then wander. Where the public code
+knows no ends of paths, V(s') is 0 here, as in Algorithm 1. Where all states are positive, units
+that are off in each of them for good are left out.
 """
 
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from gladius.model.estimate import Estimate, Fit, counts_estimates
+from gladius.model.estimate import Estimate, Fit, row_estimates
 from gladius.panel.anchor import Anchor
-from gladius.panel.record import Counts, Integers, Transitions, grid_positions, group
-from gladius.paper.author_network import (
-    DECAY,
-    LEARNING_RATE,
+from gladius.panel.record import Integers, Transitions
+from gladius.paper import rows
+from gladius.paper.long_work import Checkpoint, progress_line
+from gladius.paper.training import (
+    TRUNK,
     Layout,
-    TrainingProblem,
-    epoch_steps,
-    forward,
-    q_gradient,
-    test_error,
+    Learner,
+    Q,
+    alternate,
+    gradient,
+    look,
+    training,
 )
 from gladius.solvers.networks import without_denormals
 from gladius.validate import Array, InputError, check_discount, check_options, check_whole
 
+Truth = Callable[[Array, Integers], Array]
+
 LEVEL = -55.0  # of the output biases, where the truth sets the level
+LEARNING_RATE, DECAY, WEIGHT_DECAY, CLIP = 1e-3, 5e-4, 1e-4, 1.0
 
 
 @dataclass(frozen=True)
 class Oracle:
     """What the choice of the epoch by true error uses."""
 
-    test: Sequence[Transitions]  # a test split for each replication
+    test: Sequence[Transitions]  # a test split for each data set
     truth: Callable[[Array, Integers], Array]  # the true r of (n, d) features and (n,) actions
 
 
 @dataclass(frozen=True)
-class Selection:
-    """The networks at one epoch of R replications."""
+class Options:
+    """How the public procedure is run.
 
-    epoch: Integers  # (R,) epochs trained before it (0: the untrained network)
-    q: Array  # (R, S, A), as zeta, on the grid of the training states
-    zeta: Array
-    gradient: Array  # (R,) largest entry of the gradient of the Q loss over the whole training data
-    # R of them, each as its layout and its vector of parameters
-    networks: tuple[tuple[Layout, Array], ...]
+    Attributes:
+        level_from_truth: output biases start at -55 (leak), else at 0.
+        absolute: |td^2 - beta^2 dev^2| as in the code, else the paper's signed term.
+        epochs: passes over the data.
+        units: hidden units a layer (50 in the code's configuration, 10 in the paper).
+        batch_trajectories: trajectories a batch.
+        dtype: working precision; float32 in the code.
+        repetitions: trainings, each from the weights and moments of the one before; the learning
+            rate starts anew.
+        risk_every: epochs between two evaluations of the losses; 0: never.
+    """
 
-    def combination(self, replication: int, weight: float, states: Array) -> Array:
-        """Q + weight zeta, (n, A), of a replication at any (n, d) states."""
-        layout, parameters = self.networks[replication]
-        x = states.astype(parameters.dtype)
-        at = layout.signals(x)
-        forward(layout.blocks(parameters), x, at)
-        return at.q.T.astype(np.float64) + weight * at.zeta.T
+    level_from_truth: bool = True
+    absolute: bool = True
+    epochs: int = 20_000
+    units: int = 50
+    batch_trajectories: int = 32
+    dtype: type[np.floating[Any]] = np.float32
+    repetitions: int = 1
+    risk_every: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "units", "batch_trajectories", "repetitions"):
+            check_whole(name, getattr(self, name), 1)
+        check_whole("risk_every", self.risk_every, 0)
+        if self.dtype not in (np.float32, np.float64):
+            raise InputError("dtype", self.dtype, "give numpy.float32 or numpy.float64")
 
 
 @dataclass(frozen=True)
-class AuthorResult:
-    """The end of a training."""
+class ReluHead:
+    """(n, d) states -> (n, A) outputs of two hidden ReLU layers and one head."""
 
-    counts: Counts  # the training data
-    last: Selection  # after the last epoch
-    # at the start of the epoch with the smallest test MAPE, or None without an oracle
-    oracle: Selection | None
-    cpu_seconds: float  # processor time
+    weight_1: Array
+    bias_1: Array
+    weight_2: Array
+    bias_2: Array
+    head: Array
+    level: Array
+
+    def __call__(self, states: Array) -> Array:
+        hidden = np.maximum(states @ self.weight_1 + self.bias_1, 0.0)
+        hidden = np.maximum(hidden @ self.weight_2 + self.bias_2, 0.0)
+        return np.asarray(hidden @ self.head + self.level)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The network at one epoch."""
+
+    epoch: int  # epochs trained before it (0: the untrained network)
+    gradient: float  # largest entry of the gradient of the Q loss over the whole training data
+    layout: Layout
+    parameters: Array
+
+    def combination(self, weight: float) -> ReluHead:
+        """Q + weight zeta as a function of any state; both are heads of one trunk."""
+        model = self.layout.blocks(self.parameters.astype(np.float64))
+        of_q, of_zeta = model.q, model.zeta
+        head, level = of_q.head + weight * of_zeta.head, of_q.level + weight * of_zeta.level
+        return ReluHead(*of_q[:4], head, level)
 
 
 @dataclass(frozen=True)
 class Pass:
     """One training of one network."""
 
-    trace: Array  # (epochs,) test MAPE, per cent, before each epoch
-    last: Selection  # before the last epoch, as the last of `trace`
-    best: Selection  # at the smallest of `trace`
+    # (epochs,) test MAPE before each epoch, per cent; zeros without a true reward
+    trace: Array
+    last: Selection  # after the last epoch
+    before_last: Selection  # at the last of `trace`
+    best: Selection  # at the smallest of `trace`, the first if there are several
+    # (L, 2, 3) before each `risk_every`-th epoch, over the training and the test split: mean
+    # -log pi, and over anchor observations the mean Bellman term, signed and in absolute value
+    risks: Array
     cpu_seconds: float  # processor time
 
 
-@without_denormals()  # as in `run`
-def passes(
-    data: Transitions,
-    anchor: Anchor,
-    discount: float,
-    oracle: Oracle,
-    *,
-    start: Array,
-    repetitions: int = 1,
-    absolute: bool = True,
-    epochs: int = 20_000,
-    units: int = 50,
-    batch_trajectories: int = 32,
-    dtype: type[np.floating[Any]] = np.float64,
-) -> list[Pass]:
-    """Trainings of one network on one data set, each from where the one before ended.
+class Tested(NamedTuple):
+    """A test split in batches, and its distinct transitions' true rewards and weights."""
 
-    A repetition of the public code is such a pass: weights and moments stay, and the learning rate
-    starts anew. Unlike `run` it has the whole path of the error.
-
-    Args:
-        data: the training set, trajectories in file order.
-        anchor, discount, oracle, absolute, epochs, units, batch_trajectories: see `run`.
-        start: initial weights, a vector of `Layout`.
-        repetitions: passes.
-        dtype: working precision; float32 in the code.
-
-    Raises:
-        InputError: for a bad option, or data that the code cannot train on.
-    """
-    check_discount(discount)
-    settings = {"epochs": epochs, "units": units, "batch_trajectories": batch_trajectories}
-    for name, number in (settings | {"repetitions": repetitions}).items():
-        check_whole(name, number, 1)
-    counts = group([data])
-    net = Layout(counts.states.shape[1], (units, units), counts.visits.shape[2])
-    if np.shape(start) != (size := sum(map(math.prod, net.shapes)),):
-        raise InputError("start", np.shape(start), f"give a vector of {size} numbers")
-    tests = _test_sets(oracle, [data], batch_trajectories)
-    make = partial(_problems, counts, [data], anchor, discount, absolute, tests, dtype)
-    (problem,), whole = make(batch_trajectories), make(len(data))
-    start_time, found = time.process_time(), []
-    trainings = _trainings(net, np.array(start, dtype), problem, epochs, repetitions)
-    for net, trace, epoch, best, before, _ in trainings:
-        ends = _select([(net, before)], [epochs - 1], whole), _select([(net, best)], [epoch], whole)
-        found.append(Pass(trace, *ends, time.process_time() - start_time))
-        start_time = time.process_time()
-    return found
+    found: rows.Batches
+    truth: Array
+    weight: Array
 
 
 @without_denormals()  # dead units have them; all trainings compared had the same bits
-def run(
-    data: Sequence[Transitions],
+def train(
+    data: Transitions,
     anchor: Anchor,
     discount: float,
+    options: Options,
+    start: Array,
     *,
-    rngs: Sequence[np.random.Generator],
-    level_from_truth: bool = True,
-    absolute: bool = True,
-    epochs: int = 20_000,
-    units: int = 50,
-    batch_trajectories: int = 32,
-    oracle: Oracle | None = None,
-    dtype: type[np.floating[Any]] = np.float32,
-) -> AuthorResult:
-    """The training of R replications.
+    test: Transitions | None = None,
+    truth: Truth | None = None,
+    checkpoint: Path | None = None,
+    progress: str = "",
+) -> list[Pass]:
+    """The training of one network on one data set; a pass for each repetition.
 
     Args:
-        data: R training sets with equally many batches, trajectories in file order.
+        data: the training set, trajectories in file order.
         anchor: the anchor action and its reward.
         discount: beta.
-        rngs: one generator a replication, for its initial weights (nothing else is random).
-        level_from_truth: output biases start at -55 (leak), else at 0.
-        absolute: |td^2 - beta^2 dev^2| as in the code, else the paper's signed term.
-        epochs: passes over the data.
-        units: hidden units a layer (50 in the code's configuration, 10 in the paper).
-        batch_trajectories: trajectories a batch.
-        oracle: what the choice of the epoch by true error uses (leak), or None.
-        dtype: working precision; float32 in the code.
+        options: of the procedure.
+        start: initial weights, a vector of `layout_of`.
+        test: a split on which the losses are evaluated, and with `truth` the error.
+        truth: the true reward (leak).
+        checkpoint: a file from which an interrupted training goes on, to the same numbers.
+        progress: the name of the line that shows it; without a name there is none.
 
     Raises:
         InputError: for a bad option, or data that the code cannot train on.
     """
-    check_discount(discount)
-    settings = {"epochs": epochs, "units": units, "batch_trajectories": batch_trajectories}
-    for name, number in settings.items():
-        check_whole(name, number, 1)
-    if len(rngs) != len(data):
-        raise InputError("rngs", f"{len(rngs)} generators", f"give {len(data)}, one a data set")
-    start_time = time.process_time()
-
-    counts = group(data)
-    level = LEVEL if level_from_truth else 0.0
-    layout = Layout(counts.states.shape[1], (units, units), counts.visits.shape[2])
-    tests = _test_sets(oracle, data, batch_trajectories)
-    make = partial(_problems, counts, data, anchor, discount, absolute, tests, dtype)
-    last, best, epoch = [], [], []
-    for problem, rng in zip(make(batch_trajectories), rngs, strict=True):
-        start = layout.initial(level, rng).astype(dtype)
-        ((net, _, least, found, _, end),) = _trainings(layout, start, problem, epochs)
-        last.append((net, end))
-        best.append((net, found))
-        epoch.append(least)
-    whole = make(max(len(one) for one in data))
-    return AuthorResult(
-        counts,
-        _select(last, [epochs] * len(data), whole),
-        None if oracle is None else _select(best, epoch, whole),
-        time.process_time() - start_time,
-    )
-
-
-def _trainings(
-    net: Layout, start: Array, problem: TrainingProblem, epochs: int, repetitions: int = 1
-) -> Iterator[tuple[Layout, Array, int, Array, Array, Array]]:
-    """Trainings from `start`, each from where the one before ended, as `passes` has them.
-
-    Each is the layout, the (epochs,) test MAPE before each epoch (zeros without a test set), the
-    epoch of the smallest, and the parameters there, before the last epoch and at the end.
-    """
-    parameters = start
-    if min(np.min(problem.states), np.min(problem.test_states, initial=np.inf)) > 0:
-        net, parameters = net.without_dead_units(parameters)
-    gradient = np.zeros_like(parameters)
-    blocks = parameters, net.blocks(parameters), gradient, net.blocks(gradient)
-    at, at_test = net.signals(problem.states), net.signals(problem.test_states)
-    width = len(parameters) - blocks[1].zeta_weight.size - blocks[1].zeta_bias.size
-    mean, square = np.zeros((2, 2, width), parameters.dtype)
-    done = np.zeros(2, dtype=np.int64)
-    for _ in range(repetitions):
-        trace, best, epoch = np.zeros(epochs), parameters, 0
-        for i in range(epochs):
-            if len(problem.test_states):  # the code looks before each epoch, so never at the end
-                trace[i] = test_error(blocks[1], problem, at_test)
-            if i == 0 or trace[i] < trace[epoch]:
-                best, epoch = parameters.copy(), i
-            before = parameters.copy() if i == epochs - 1 else parameters
-            rate = LEARNING_RATE / (1.0 + DECAY * i)
-            epoch_steps(*blocks, problem, at, mean, square, done, rate)
-        yield net, trace, epoch, best, before, parameters.copy()
-
-
-def _select(
-    networks: Sequence[tuple[Layout, Array]],
-    epoch: Sequence[int],
-    problems: Sequence[TrainingProblem],
-) -> Selection:
-    """Tables and parameters of networks; each problem has one batch, all of the data."""
-    q, zeta, steepest = [], [], []
-    for (layout, parameters), problem in zip(networks, problems, strict=True):
-        at, gradient = layout.signals(problem.states), np.zeros_like(parameters)
-        q_gradient(layout.blocks(parameters), layout.blocks(gradient), problem, at, 0)
-        q.append(at.q.T.astype(np.float64))
-        zeta.append(at.zeta.T.astype(np.float64))
-        steepest.append(float(np.abs(gradient).max()))
-    tables = np.array(q), np.array(zeta)
-    return Selection(np.array(epoch), *tables, np.array(steepest), tuple(networks))
-
-
-def _problems(
-    counts: Counts,
-    data: Sequence[Transitions],
-    anchor: Anchor,
-    discount: float,
-    absolute: bool,
-    tests: Sequence[tuple[Array, Array, Array]],
-    dtype: type[np.floating[Any]],
-    trajectories: int,
-) -> list[TrainingProblem]:
-    """The training data `counts` by batches of whole trajectories in file order, by data set."""
-    labels = [pd.factorize(one.trajectory)[0] // trajectories for one in data]
-    number = int(labels[0].max()) + 1
-    problems = []
-    reward = anchor.values(counts.states)
-    for r, (one, label) in enumerate(zip(data, labels, strict=True)):
-        if int(label.max()) + 1 != number:
-            hint = f"data[0] has {number}: give equal numbers"
-            raise InputError(f"data[{r}]", f"{int(label.max()) + 1} batches", hint)
-        if np.any(one.done):
-            raise InputError(f"data[{r}].done", True, "this protocol knows no ends of paths")
-        moves = np.zeros((number, *counts.moves.shape[1:]))
-        state, following = (grid_positions(counts.states, x) for x in (one.states, one.next_states))
-        np.add.at(moves, (label, one.actions, state, following), 1.0)
-        anchored = moves[:, anchor.action]
-        uses = anchored.sum(axis=(1, 2))
-        if np.any(uses[1::2] == 0):
-            batch = f"batch {2 * int(np.argmin(uses[1::2])) + 1}"
-            hint = f"action {anchor.action} never occurs there: use larger batches"
-            raise InputError(f"data[{r}]", batch, hint)
-        weights = anchored / np.maximum(uses, 1.0)[:, None, None]
-        size = moves.sum(axis=(1, 2, 3))
-        training = [counts.states, moves.sum(axis=3), moves, size, weights, reward]
-        own, test = (
-            [np.array(x, dtype, order="C") for x in arrays] for arrays in (training, tests[r])
+    beta: float = options.dtype(check_discount(discount))  # type: ignore[assignment]  # in its precision
+    layout = layout_of(data, options)
+    if np.shape(start) != (layout.size,):
+        raise InputError("start", np.shape(start), f"give a vector of {layout.size} numbers")
+    found = _batches(data, anchor, options)
+    uses = np.add.reduceat(found.rows.anchored, found.row_ends[:-1])[1::2]
+    if np.any(uses == 0):
+        batch = f"batch {2 * int(np.argmin(uses)) + 1}"
+        hint = f"action {anchor.action} never occurs there: use larger batches"
+        raise InputError("data", batch, hint)
+    tested = _tested(data if test is None else test, truth, anchor, options)
+    parameters = np.array(start, options.dtype)
+    if min(one.rows.states.min() for one in (found, tested.found)) > 0:
+        layout, parameters = without_dead_units(layout, parameters)
+    states = max(int(np.diff(one.state_ends).max()) for one in (found, tested.found))
+    learner = training(layout, parameters, states, decay=WEIGHT_DECAY, clip=CLIP)
+    epochs, times, every = options.epochs, options.repetitions, options.risk_every
+    networks = np.zeros((times, 3, len(parameters)), options.dtype)  # best, before the last, last
+    chosen, position = np.zeros(times, np.int64), np.zeros(1, np.int64)
+    trace, seconds = np.zeros((times, epochs)), np.zeros(times)
+    risks = np.zeros((times, -(-epochs // every) if every else 0, 2, 3))
+    state = {"networks": networks, "chosen": chosen, "position": position, "trace": trace}
+    state |= {
+        "seconds": seconds,
+        "risks": risks,
+        "parameters": learner.parameters,
+        "mean": learner.mean,
+    }
+    state |= {"square": learner.square, "done": learner.done}
+    depends = data.states, data.actions, data.next_states, data.done, data.trajectory
+    more = tested.found.rows.number, tested.truth, found.rows.reward, start
+    file = Checkpoint(checkpoint, (*depends, *more, anchor.action, discount, options), state)
+    term = rows.ABSOLUTE if options.absolute else rows.PRINTED
+    of_loss = anchor.action, beta, term
+    with progress_line(progress, epochs * times) as advance:
+        for step in range(int(position[0]), epochs * times):
+            start_time, (k, i) = time.process_time(), divmod(step, epochs)
+            looks = [found, tested.found] if every and i % every == 0 else []
+            if looks:
+                risks[k, i // every] = [risk(learner, one, anchor.action, beta) for one in looks]
+            if truth is not None:  # the code looks before each epoch, so never at the end
+                trace[k, i] = look(learner, *tested, anchor.action, beta)[3]
+            if i == 0 or trace[k, i] < trace[k, chosen[k]]:
+                networks[k, 0], chosen[k] = learner.parameters, i
+            networks[k, 1] = learner.parameters
+            alternate(learner, found, *of_loss, LEARNING_RATE / (1.0 + DECAY * i))
+            networks[k, 2] = learner.parameters
+            seconds[k] += time.process_time() - start_time
+            position[0] = step + 1
+            file.write(at_once=step + 1 == epochs * times)
+            advance(1)
+    passes = []
+    for k in range(times):
+        ends = (int(chosen[k]), epochs - 1, epochs)
+        best, before, last = (
+            Selection(epoch, _steepest(learner, one, found, *of_loss), layout, one)
+            for epoch, one in zip(ends, networks[k], strict=True)
         )
-        fields = [*own, anchor.action, dtype(discount), absolute, *test]
-        problems.append(TrainingProblem._make(fields))
-    return problems
+        passes.append(Pass(trace[k], last, before, best, risks[k], float(seconds[k])))
+    return passes
 
 
-def _test_sets(
-    oracle: Oracle | None, data: Sequence[Transitions], trajectories: int
-) -> list[tuple[Array, Array, Array]]:
-    """For each data set (states (T, d), weights (A, T), true rewards (A, T)) of the test MAPE.
+def risk(learner: Learner, found: rows.Batches, anchor: int, beta: float) -> Array:
+    """(3,) mean -log pi, and the mean Bellman term of anchor rows, signed and absolute."""
+    none = np.zeros(0, learner.parameters.dtype)
+    nll, signed, absolute, _ = look(learner, found, none, none, anchor, beta)
+    uses = max(float(found.rows.anchored.sum()), 1.0)
+    return np.array([nll / found.rows.number.sum(), signed / uses, absolute / uses])
 
-    The code averages the means of test batches, of which the last may be smaller. Without an
-    oracle T is 0.
+
+def layout_of(data: Transitions, options: Options) -> Layout:
+    """The vector of parameters for the data: zeta's head, the trunk, Q's head."""
+    units = options.units, options.units
+    return Layout(TRUNK, data.states.shape[1], units, data.number_of_actions)
+
+
+def initial(layout: Layout, level: float, rng: np.random.Generator) -> Array:
+    """The vector of Xavier-normal weights, zero hidden biases, output biases `level`."""
+    parameters = np.zeros(layout.size)
+    model = layout.blocks(parameters)
+    for block in (model.zeta.head.T, model.q.weight_1, model.q.weight_2, model.q.head.T):
+        block[:] = rng.normal(0.0, np.sqrt(2.0 / sum(block.shape)), block.shape)
+    model.zeta.level[:], model.q.level[:] = level, level
+    return parameters
+
+
+def without_dead_units(layout: Layout, parameters: Array) -> tuple[Layout, Array]:
+    """The network without the first layer's units that are off at every positive state.
+
+    Such a unit has no positive weight and the bias 0. Its gradient is zero, and weight decay does
+    not change the sign of its weights, so that it stays off.
     """
-    if oracle is None:
-        none = np.ones((data[0].number_of_actions, 0))
-        return [(one.states[:0], none, none) for one in data]
-    if len(oracle.test) != len(data):
-        raise InputError("oracle.test", f"{len(oracle.test)} splits", f"give {len(data)}")
-    grid = group(oracle.test)
-    actions = np.arange(grid.visits.shape[2])
-    pairs = np.repeat(grid.states, len(actions), axis=0), np.tile(actions, len(grid.states))
-    truth = np.asarray(oracle.truth(*pairs)).reshape(len(grid.states), -1).T
-    if np.any(truth == 0):
+    model = layout.blocks(parameters)
+    is_on = np.asarray((model.q.weight_1 > 0).any(axis=0))
+    is_on[0] |= not is_on.any()
+    smaller = replace(layout, units=(int(is_on.sum()), layout.units[1]))
+    alive = np.empty(smaller.size, parameters.dtype)
+    for mine, of in zip(smaller.blocks(alive)[2:], model[2:], strict=True):
+        mine.weight_1[:], mine.bias_1[:] = of.weight_1[:, is_on], of.bias_1[is_on]
+        mine.weight_2[:], mine.bias_2[:] = of.weight_2[is_on], of.bias_2
+        mine.head[:], mine.level[:] = of.head, of.level
+    return smaller, alive
+
+
+def _label(data: Transitions, options: Options) -> Integers:
+    """(n,) the batch of each row: whole trajectories in file order."""
+    return np.asarray(pd.factorize(data.trajectory)[0] // options.batch_trajectories)
+
+
+def _batches(data: Transitions, anchor: Anchor, options: Options) -> rows.Batches:
+    label = _label(data, options)
+    return rows.batches(data, label, anchor, per_anchor=True, dtype=options.dtype)
+
+
+def _tested(test: Transitions, truth: Truth | None, anchor: Anchor, options: Options) -> Tested:
+    """A test split; the code averages the means of test batches, of which the last may be smaller.
+
+    Without a true reward there is no error, and no transition has a weight.
+    """
+    found, none = _batches(test, anchor, options), np.zeros(0, options.dtype)
+    if truth is None:
+        return Tested(found, none, none)
+    sizes = np.add.reduceat(found.rows.number.astype(float), found.row_ends[:-1])
+    batch = np.repeat(np.arange(len(sizes)), np.diff(found.row_ends))
+    states = found.rows.states[found.state_ends[batch] + found.rows.state].astype(float)
+    right = np.asarray(truth(states, found.rows.action))
+    if np.any(right == 0):
         raise InputError("oracle.truth", 0.0, "MAPE is undefined where the true reward is zero")
-    tests = []
-    for one in oracle.test:
-        label = pd.factorize(one.trajectory)[0] // trajectories
-        share = 1.0 / np.bincount(label)[label] / (label.max() + 1)
-        weights = np.zeros(truth.shape)
-        np.add.at(weights, (one.actions, grid_positions(grid.states, one.states)), share)
-        tests.append((grid.states, weights, truth))
-    return tests
+    weight = 100.0 * found.rows.number / sizes[batch] / len(sizes) / np.abs(right)
+    return Tested(found, right.astype(options.dtype), weight.astype(options.dtype))
 
 
-def estimates(
-    result: AuthorResult, anchor: Anchor, discount: float, selection: str
-) -> list[Estimate]:
-    """The Estimates of one training for `selection` "last" or "oracle" (the leak).
-
-    The status is `diverged` where the tables are not finite, else `not_converged`: the code stops
-    at its number of epochs, whatever the gradient.
-    """
-    selected = {"last": result.last, "oracle": result.oracle}.get(selection)
-    if selected is None:
-        hint = "choose last, or oracle where the run had an oracle"
-        raise InputError("selection", selection, hint)
-    is_finite = np.all(np.isfinite(selected.q + selected.zeta), axis=(1, 2))
-    fits = [
-        Fit(
-            partial(selected.combination, r, 0.0),
-            partial(selected.combination, r, -discount),
-            status="not_converged" if is_finite[r] else "diverged",
-            iterations=selected.epoch[r],
-            gradient_norm=selected.gradient[r],
-            extra={"selection": selection},
-        )
-        for r in range(len(selected.q))
-    ]
-    name = f"gladius (author, {selection} epoch)"
-    return counts_estimates(name, fits, result.counts, anchor, discount)
+def _steepest(
+    learner: Learner, parameters: Array, found: rows.Batches, anchor: int, beta: float, term: int
+) -> float:
+    """The largest entry of the gradient of the Q loss over all batches together."""
+    learner.parameters[:] = parameters
+    sizes = [1.0, *(max(float(x.sum()), 1.0) for x in (found.rows.number, found.rows.anchored))]
+    share = np.tile(1 / np.array(sizes, parameters.dtype), (len(found.rows.share), 1))
+    whole = found._replace(rows=found.rows._replace(share=share))
+    total = np.zeros(len(parameters))
+    for i in range(len(share)):
+        gradient(learner, rows.cut(whole, i), Q, anchor, beta, term)
+        own = slice(*learner.ends[Q])
+        total[own] += learner.gradient[own]
+    return float(np.abs(total).max())
 
 
 def fit(
@@ -366,17 +338,99 @@ def fit(
     *,
     oracle: Oracle | None = None,
     rngs: Sequence[np.random.Generator] | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: bool = False,
     **options: Any,
 ) -> list[Estimate]:
     """Estimates of the oracle's epoch if an oracle is given, else of the last.
 
+    The status is `diverged` where Q or zeta is not finite, else `not_converged`: the code stops at
+    its number of epochs, whatever the gradient.
+
     Args:
-        data, anchor, discount, oracle: see `run`.
-        rngs: see `run`; by default children of seed 0.
-        options: the other options of `run`.
+        data, anchor, discount: see `train`.
+        oracle: what the choice of the epoch by true error uses (leak), or None.
+        rngs: one generator a data set, for its initial weights (nothing else is random); by default
+            children of seed 0.
+        checkpoint: a folder, in which an interrupted training is kept and goes on, to the same
+            numbers.
+        progress: whether lines show it; needs rich.
+        options: those of `Options`.
     """
-    check_options(run, options)
-    seeds = np.random.SeedSequence(0).spawn(len(data))
-    rngs = [np.random.default_rng(s) for s in seeds] if rngs is None else rngs
-    result = run(data, anchor, discount, oracle=oracle, rngs=rngs, **options)
-    return estimates(result, anchor, discount, "last" if oracle is None else "oracle")
+    trained = run(
+        data,
+        anchor,
+        discount,
+        oracle=oracle,
+        rngs=rngs,
+        checkpoint=checkpoint,
+        progress=progress,
+        **options,
+    )
+    return estimates(data, trained, anchor, discount, "last" if oracle is None else "oracle")
+
+
+def run(
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    *,
+    oracle: Oracle | None = None,
+    rngs: Sequence[np.random.Generator] | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> list[Pass]:
+    """The training of each data set, its last repetition; see `fit`."""
+    check_options(Options, options)
+    settings = Options(**options)
+    if rngs is None:
+        rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(0).spawn(len(data))]
+    if len(rngs) != len(data):
+        raise InputError("rngs", f"{len(rngs)} generators", f"give {len(data)}, one a data set")
+    if oracle is not None and len(oracle.test) != len(data):
+        raise InputError("oracle.test", f"{len(oracle.test)} splits", f"give {len(data)}")
+    level, trained = LEVEL if settings.level_from_truth else 0.0, []
+    for r, (one, rng) in enumerate(zip(data, rngs, strict=True)):
+        passes = train(
+            one,
+            anchor,
+            discount,
+            settings,
+            initial(layout_of(one, settings), level, rng),
+            test=None if oracle is None else oracle.test[r],
+            truth=None if oracle is None else oracle.truth,
+            checkpoint=None if checkpoint is None else Path(checkpoint) / f"training_{r}.npz",
+            progress=f"data set {r}" * progress,
+        )
+        trained.append(passes[-1])
+    return trained
+
+
+def estimates(
+    data: Sequence[Transitions],
+    trained: Sequence[Pass],
+    anchor: Anchor,
+    discount: float,
+    selection: str,
+) -> list[Estimate]:
+    """The Estimates of trainings for `selection` "last" or "oracle" (the leak)."""
+    if selection not in ("last", "oracle"):
+        hint = "choose last, or oracle where the run had an oracle"
+        raise InputError("selection", selection, hint)
+    fits = []
+    for one in trained:
+        chosen = one.last if selection == "last" else one.best
+        is_finite = bool(np.isfinite(chosen.parameters).all())
+        fits.append(
+            Fit(
+                chosen.combination(0.0),
+                chosen.combination(-discount),
+                status="not_converged" if is_finite else "diverged",
+                iterations=chosen.epoch,
+                gradient_norm=chosen.gradient,
+                extra={"selection": selection},
+            )
+        )
+    with np.errstate(over="ignore", invalid="ignore"):  # a blow-up is a result, and recorded
+        return row_estimates(f"gladius (author, {selection} epoch)", fits, data, anchor, discount)

@@ -5,12 +5,11 @@ adds d outputs / d parameters, the paper's J_Q(theta; Z_Q).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Inexact
-from numpy.typing import NDArray
 
 from gladius.validate import Array, shaped
 
@@ -118,67 +117,6 @@ class MLP:
             blocks = [slope.reshape(*shape[:3], -1), back, *blocks]
             back = back @ np.swapaxes(weight, 1, 2)[:, None] * (1 - signal**2)[:, :, None]
         return outputs, np.concatenate(blocks, axis=-1)
-
-
-# A table or a network with the optimiser of its parameters
-
-ADAM = (0.9, 0.999, 1e-8)  # decay of both moments, and the constant in the denominator
-
-
-@dataclass
-class TableIterate:
-    """The tabular class: parameters theta (R, S, A) are the outputs themselves."""
-
-    theta: Array  # theta_1 or theta_2
-    tau: float | Array  # its step on losses per transition; a number, or (R,)
-    is_adam: bool = False  # whether Adam takes the step, in place of the printed update
-    steps: int = field(default=0, init=False)
-    mean: Array = field(init=False)
-    square: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.mean, self.square = np.zeros((2, *self.theta.shape))
-
-    def outputs(self) -> Array:
-        """(R, S, A) on the grid."""
-        return self.theta
-
-    def gradient(self, slope: Array) -> Array:
-        """The gradient in theta, from the derivative in the outputs."""
-        return slope
-
-    def descend(self, slope: Array, active: NDArray[np.bool_]) -> None:
-        """Step against the derivative in the outputs, in the active replications (R,)."""
-        change = self.gradient(slope)
-        if self.is_adam:
-            first, second, epsilon = ADAM
-            self.steps += 1
-            self.mean += (1 - first) * (change - self.mean)
-            self.square += (1 - second) * (change**2 - self.square)
-            root = np.sqrt(self.square / (1 - second**self.steps))
-            change = self.mean / (1 - first**self.steps) / (root + epsilon)
-        tau = np.reshape(self.tau, (-1, *[1] * (change.ndim - 1)))
-        is_active = active.reshape(-1, *[1] * (change.ndim - 1))
-        self.theta = np.where(is_active, self.theta - tau * change, self.theta)
-
-
-@dataclass
-class NetworkIterate(TableIterate):
-    """A network's outputs at the states `inputs`, (S, d) or (R, S, d); theta is (R, P)."""
-
-    family: MLP = field(kw_only=True)
-    inputs: Array = field(kw_only=True)
-
-    def outputs(self) -> Array:
-        """(R, S, A) on the grid."""
-        return self.family.outputs(self.theta, self.inputs)
-
-    def gradient(self, slope: Array) -> Array:
-        """(R, P), by the chain rule."""
-        _, jacobian = self.family.jacobian(self.theta, self.inputs)
-        flat = slope.reshape(len(slope), -1, 1)
-        rows = jacobian.reshape(*flat.shape[:2], -1)
-        return np.asarray((np.swapaxes(rows, 1, 2) @ flat)[..., 0])
 
 
 # Functions of any state; `partial` of them can be pickled with an Estimate

@@ -19,7 +19,8 @@ from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Integers
 from gladius.panel.ties import TIE
 from gladius.paper.algorithm import BLOW_UP
-from gladius.paper.table_descent import PRINTED, TableData, descend, table_data
+from gladius.paper.rows import Batch, of_counts
+from gladius.paper.table_descent import PRINTED, descend
 from gladius.validate import Array, InputError
 
 FD_STEP = 1e-5  # of central differences: error about its square, rounding about 1e-11
@@ -99,9 +100,18 @@ def stability(
     cells = [axis.ravel() for axis in cube]
     q, zeta = stationary_point(counts, anchor, cells[0])
     maps: list[tuple[bool, int, float, float]] = []
+    batch = of_counts(counts, 0, anchor)
     for k, (beta, repeat, ratio) in enumerate(zip(*cells, strict=True)):
-        data, flat = table_data(counts, anchor, beta), np.ones(counts.visits.shape[1:])
-        steps = (data, ratio * tau_2 * flat, tau_2 * flat[:, 0], int(repeat), PRINTED)
+        flat = np.ones(counts.visits.shape[1:])
+        steps = (
+            batch,
+            anchor.action,
+            float(beta),
+            ratio * tau_2 * flat,
+            tau_2 * flat[:, 0],
+            int(repeat),
+            PRINTED,
+        )
         done, bellman = descend(0 * flat, 0 * flat, *steps, iterations, BLOW_UP)
         growth = _growth(steps, np.stack([q[k], zeta[k]])) / tau_2
         maps.append((done < iterations, done, bellman, growth))
@@ -110,7 +120,7 @@ def stability(
     return StabilityMap(*(one.reshape(cube[0].shape) for one in columns))
 
 
-def _growth(steps: tuple[TableData, Array, Array, int, int], both: Array) -> float:
+def _growth(steps: tuple[Batch, int, float, Array, Array, int, int], both: Array) -> float:
     """Log of the spectral radius of one iteration at (Q, zeta), by central differences."""
     columns = []
     for change in FD_STEP * np.eye(both.size).reshape(-1, *both.shape):

@@ -1,93 +1,64 @@
-"""Algorithm 1 on tables of one data set, step after step, in machine code.
+"""Algorithm 1 on tables of one data set with a step of its own for every pair, and two variants.
 
-`gladius.paper.algorithm` has the algorithm to the letter, for networks and drawn batches too. With
-n the shares of observations and e = r + beta zeta - Q at the anchor a_s, the descent loss has, for
-fixed zeta, the gradient
-
-    pi (n(s) + 2 beta sum_x e(x) n(x, a_s, s)) - n(s, a),
-    at the anchor less 2 sum_s' n(s, a_s, s') (r + beta V(s') - Q),
-
-and the printed Bellman term is sum_s e n(s, a_s) (e + 2 beta (E[V(s') | s, a_s] - zeta)).
+`gladius.paper.algorithm` has the algorithm to the letter. Here the steps may differ between states,
+as the stability maps need, and zeta, or zeta and the level of Q, may be set to their best values in
+closed form at every iteration.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
-from gladius.panel.anchor import Anchor
-from gladius.panel.record import Counts
+from gladius.paper.rows import PRINTED as PRINTED_TERM
+from gladius.paper.rows import Batch, Outputs, choose, q_slope, zeta_slope
 from gladius.solvers.compiled import compiled
 from gladius.validate import Array
 
-PRINTED, ZETA_EXACT, LEVEL_CLOSED = range(
-    3
-)  # zeta by ascent; exact; exact, and the level in closed form
-
-
-class TableData(NamedTuple):
-    """One data set without ends of paths: every pair of a state and an action occurs."""
-
-    moves: Array  # (A, S, S) n(s, a, s') as shares of all transitions
-    visits: Array  # (A, S) n(s, a)
-    reward: Array  # (S,) the anchor's
-    anchor: int  # a_s
-    discount: float  # beta
-
-
-def table_data(counts: Counts, anchor: Anchor, discount: float) -> TableData:
-    """The first data set of `counts`."""
-    moves = counts.moves[0] / counts.moves[0].sum()
-    return TableData(
-        moves, moves.sum(axis=2), anchor.values(counts.states), anchor.action, float(discount)
-    )
+# zeta by ascent; exact; exact, and the level in closed form
+PRINTED, ZETA_EXACT, LEVEL_CLOSED = range(3)
 
 
 @compiled
-def choose(q: Array, v: Array, policy: Array) -> None:
-    """V (S,) and pi (S, A) of Q (S, A)."""
-    for s in range(len(q)):
-        top, total = q[s, 0], 0.0
-        for a in range(1, q.shape[1]):
-            top = max(top, q[s, a])
-        for a in range(q.shape[1]):
-            policy[s, a] = np.exp(q[s, a] - top)
-            total += policy[s, a]
-        v[s] = top + np.log(total)
-        for a in range(q.shape[1]):
-            policy[s, a] /= total
+def room_of(q: Array, zeta: Array) -> Outputs:
+    """The outputs of both tables themselves, and room for the rest."""
+    policy, slope = np.zeros(q.shape), np.zeros(q.shape)
+    return Outputs(q, zeta, policy, slope, np.zeros(len(q)), np.zeros(len(q)))
 
 
 @compiled
-def average(weights: Array, v: Array) -> float:
-    """The sum of weights times V."""
-    total = 0.0
-    for s in range(len(v)):
-        total += weights[s] * v[s]
-    return total
+def settle(q: Array, zeta: Array, batch: Batch, anchor: int, beta: float, kind: int) -> None:
+    """Zeta as the mean of V(s') at (s, a), in place; LEVEL_CLOSED: Q with the level of least risk.
 
-
-@compiled
-def settle(q: Array, zeta: Array, data: TableData, kind: int) -> None:
-    """Zeta as E[V(s') | s, a], in place; LEVEL_CLOSED: Q with the constant of least risk."""
-    v, policy = np.empty(len(q)), np.empty(q.shape)
-    choose(q, v, policy)
-    error = 0.0
+    The risk is quadratic in a common shift of Q and zeta, and least where the anchor's mean Bellman
+    residual is zero.
+    """
+    at = room_of(q, zeta)
+    choose(at)
+    zeta[:] = 0
+    for m in range(len(batch.number)):
+        s, a, z = batch.state[m], batch.action[m], batch.following[m]
+        at.slope[s, a] += batch.number[m]
+        if z >= 0:
+            zeta[s, a] += batch.number[m] * at.value[z]
+    error, uses = 0.0, 0.0
     for s in range(len(q)):
         for a in range(q.shape[1]):
-            zeta[s, a] = average(data.moves[a, s], v) / data.visits[a, s]
-        residual = data.reward[s] + data.discount * zeta[s, data.anchor] - q[s, data.anchor]
-        error += data.visits[data.anchor, s] * residual
+            zeta[s, a] /= at.slope[s, a]
+        uses += at.slope[s, anchor]
+        error += at.slope[s, anchor] * (batch.reward[s] + beta * zeta[s, anchor] - q[s, anchor])
     if kind == LEVEL_CLOSED:
-        shift = error / data.visits[data.anchor].sum() / (1 - data.discount)
-        q += shift
-        zeta += shift
+        shift = error / uses / (1 - beta)
+        for s in range(len(q)):
+            for a in range(q.shape[1]):
+                q[s, a] += shift
+                zeta[s, a] += shift
 
 
 @compiled
 def descend(
     q: Array,
     zeta: Array,
-    data: TableData,
+    batch: Batch,
+    anchor: int,
+    beta: float,
     up: Array,
     down: Array,
     ascents: int,
@@ -99,7 +70,8 @@ def descend(
 
     Args:
         q, zeta: (S, A), changed in place.
-        data: see TableData.
+        batch: all of the data, without ends of paths; every pair occurs.
+        anchor, beta: a_s and the discount factor.
         up: (S, A) step of zeta at each pair.
         down: (S,) step of Q at each state.
         ascents: ascent steps before each descent step.
@@ -107,33 +79,21 @@ def descend(
         iterations: how many.
         limit: they end before a descent where the Bellman term leaves +-limit or is not a number.
     """
-    anchor, beta, bellman = data.anchor, data.discount, 0.0
-    v, policy, pull, bar = np.empty(len(q)), np.empty(q.shape), np.empty(len(q)), np.empty(len(q))
-    states = data.visits.sum(axis=0)
+    at, bellman = room_of(q, zeta), 0.0
     for iteration in range(iterations):
-        choose(q, v, policy)
+        choose(at)
         if kind == PRINTED:
-            for s in range(len(q)):
-                for a in range(q.shape[1]):
-                    total, visits = average(data.moves[a, s], v), data.visits[a, s]
-                    for _ in range(ascents):
-                        zeta[s, a] -= up[s, a] * 2 * (visits * zeta[s, a] - total)
-        bellman = 0.0
-        pull[:] = 0.0
-        for s in range(len(q)):
-            visits, bar[s] = data.visits[anchor, s], average(data.moves[anchor, s], v)
-            e = data.reward[s] + beta * zeta[s, anchor] - q[s, anchor]
-            bellman += e * (visits * e + 2 * beta * (bar[s] - visits * zeta[s, anchor]))
-            for after in range(len(q)):
-                pull[after] += e * data.moves[anchor, s, after]
+            for _ in range(ascents):
+                zeta_slope(batch, at)
+                for s in range(len(q)):
+                    for a in range(q.shape[1]):
+                        zeta[s, a] -= up[s, a] * at.slope[s, a]
+        bellman = q_slope(batch, at, anchor, beta, PRINTED_TERM)[1]
         if not abs(bellman) <= limit:
             return iteration, bellman
         for s in range(len(q)):
-            total = states[s] + 2 * beta * pull[s]
-            gap = data.visits[anchor, s] * (data.reward[s] - q[s, anchor]) + beta * bar[s]
             for a in range(q.shape[1]):
-                q[s, a] -= down[s] * (policy[s, a] * total - data.visits[a, s])
-            q[s, anchor] += down[s] * 2 * gap
+                q[s, a] -= down[s] * at.slope[s, a]
         if kind != PRINTED:
-            settle(q, zeta, data, kind)
+            settle(q, zeta, batch, anchor, beta, kind)
     return iterations, bellman

@@ -63,7 +63,7 @@ def compute(cell: Cell) -> Result:
     arrays: dict[str, Array] = {}
     grid = world.mdp.features
     for epoch in EPOCHS_SHOWN:
-        estimates = author.estimates(trained, anchor, world.discount, epoch)
+        estimates = author.estimates(train, trained, anchor, world.discount, epoch)
         errors = [mape(e, data, world.reward) for e, data in zip(estimates, test, strict=True)]
         runs = [e.diagnostics for e in estimates]
         records += summarise(f"MAPE {epoch}", errors, [run.status for run in runs])
@@ -72,7 +72,7 @@ def compute(cell: Cell) -> Result:
         arrays[f"reward {epoch}"] = np.array([e.reward_function(grid) for e in estimates])
         arrays[f"q {epoch}"] = np.array([e.q(grid) for e in estimates])
         arrays[f"epoch {epoch}"] = np.array([float(run.iterations) for run in runs])
-    seconds = trained.cpu_seconds / len(train)
+    seconds = sum(one.cpu_seconds for one in trained) / len(train)
     return Result(tuple(records), replications, arrays, seconds)
 
 

@@ -22,17 +22,16 @@ from scipy.special import expit, log_expit
 from gladius.designs.bus import BusEngine
 from gladius.model.risk import value
 from gladius.panel.anchor import Anchor
-from gladius.panel.record import Integers, Transitions, group
+from gladius.panel.record import Counts, Integers, Transitions, group
 from gladius.paper.algorithm import BLOW_UP
+from gladius.paper.rows import Batch, of_counts
 from gladius.paper.stability import expected_counts, stability
 from gladius.paper.table_descent import (
     LEVEL_CLOSED,
     PRINTED,
     ZETA_EXACT,
-    TableData,
     descend,
     settle,
-    table_data,
 )
 from proofs_checks.oracle.risk import Sample
 from reproduce.cells.data import data_sets
@@ -73,7 +72,8 @@ def trace(cell: Cell) -> Result:
     pairs = expected.visits[0] / expected.size[0]
     share = pairs.sum(axis=1)
     anchor = Anchor(world.anchor_action, world.anchor_reward)
-    data, tau = table_data(expected, anchor, world.discount), np.full(len(share), settings["tau_2"])
+    data = of_counts(expected, 0, anchor), anchor.action, world.discount
+    tau = np.full(len(share), settings["tau_2"])
     lines = [(ratio, PRINTED) for ratio in settings["ratios"]]
     lines += [(0.0, ZETA_EXACT), (0.0, LEVEL_CLOSED)]
     times = np.geomspace(1, settings["iterations"], settings["points"])
@@ -85,8 +85,8 @@ def trace(cell: Cell) -> Result:
     ):
         q, zeta = np.zeros((2, *expected.visits[0].shape))
         if kind != PRINTED:
-            settle(q, zeta, data, kind)
-        steps = data, ratio * tau[:, None] * np.ones(q.shape), tau, 1, kind
+            settle(q, zeta, *data, kind)
+        steps = *data, ratio * tau[:, None] * np.ones(q.shape), tau, 1, kind
         status, before = "diverged", 0
         for k, time in enumerate(times):
             done, _ = descend(q, zeta, *steps, int(time) - 1 - before, BLOW_UP)
@@ -150,11 +150,13 @@ class Tables:
         return np.asarray(np.linalg.inv(system))
 
     @cached_property
-    def data(self) -> TableData:
-        """The shares of observations for the steps."""
-        moves = np.ascontiguousarray(np.swapaxes(self.sample.moves, 0, 1)) / self.sample.size
-        reward = np.broadcast_to(self.sample.reward, len(self.rows)).astype(np.float64)
-        return TableData(moves, moves.sum(axis=2), reward, 1, self.sample.discount)
+    def data(self) -> tuple[Batch, int, float]:
+        """The rows, the anchor and the discount factor for the steps."""
+        visits, moves = self.sample.visits[None], np.swapaxes(self.sample.moves, 0, 1)[None]
+        states = np.arange(len(self.rows), dtype=float)[:, None]
+        batch = of_counts(Counts(states, visits, moves), 0, Anchor(1, 0.0))
+        reward = np.broadcast_to(self.sample.reward, len(states)).astype(np.float64)
+        return batch._replace(reward=reward), 1, self.sample.discount
 
     @cached_property
     def minimiser(self) -> Array:
@@ -197,7 +199,7 @@ class Tables:
     def _descend(self, up: Array, down: Array, kind: int, both: Array, steps: int) -> Array:
         q, zeta = both[..., :2].copy(), both[..., 2:].copy()
         for one_q, one_zeta in zip(q, zeta, strict=True):
-            descend(one_q, one_zeta, self.data, up, down, 1, kind, steps, math.inf)
+            descend(one_q, one_zeta, *self.data, up, down, 1, kind, steps, math.inf)
         return np.concatenate([q, zeta], axis=2)
 
     def solved(self, both: Array, steps: int) -> Array:

@@ -23,7 +23,6 @@ from reproduce.cells.public_trainings import (
     MEDIAN,
     NOT_CONVERGED,
     SMALL,
-    by_observation,
     training,
 )
 from reproduce.cells.step_sizes import STEPS
@@ -49,8 +48,7 @@ GROUPS: dict[str, dict[str, dict[str, Any]]] = {
 WITH_START = ("initial networks", "starts that differ by 1e-12")
 FIRST = (*WITH_START, "float32")  # the groups whose networks are trained once
 OFTEN = 5  # mileages beyond it have 7 visits or fewer with 50 trajectories
-ONE, OBSERVED, LEVEL = "author", "author by observation", "level known"
-OBSERVED_AT = (50, 250)  # N that are trained by observation too
+ONE, LEVEL = "author", "level known"
 DUMMIES, DUMMIES_AT = 2, 1000  # of Table A3's data, which are only in the CSV
 ENDS = {BEST: "smallest error", LAST: "last epoch"}
 LABELS = {"ML": "maximum likelihood, 2 parameters", "plug-in": "plug-in"}
@@ -64,10 +62,8 @@ def entries(smoke: bool) -> list[Entry]:
         row, cells = str(n), {ONE: training(n, smoke)}
         for group in GROUPS.values():
             cells |= {name: training(n, smoke, **given) for name, given in group.items()}
-        if n in OBSERVED_AT:
-            cells[OBSERVED] = by_observation(n, smoke)
         if n == DUMMIES_AT:
-            cells[f"{OBSERVED}, K = {DUMMIES}"] = by_observation(n, smoke, DUMMIES)
+            cells[f"{ONE} K = {DUMMIES}"] = training(n, smoke, dummies=DUMMIES, precision="float32")
         listed += [Entry(row, PROCEDURE, name, cell, BEST) for name, cell in cells.items()]
         for name in public_fits.FITTED:
             fit = public_fits.fitted(name, n)
@@ -152,9 +148,6 @@ def lines(results: View) -> Iterator[tuple[tuple[str, str], list[str]]]:
         size = 5 if group == "continued trainings" else len(GROUPS[group]) + (group in WITH_START)
         texts = [span(of_group(results, row, group, statistic), size) for row in rows]
         yield (f"Procedure, {group}", label), texts
-    for statistic, label in ENDS.items():
-        texts = [span(numbers(results, row, OBSERVED, statistic), 1) for row in rows]
-        yield ("Procedure, by observation in float32", label), texts
     for name in (*(f"leak_free {fit}" for fit in public_fits.FITTED), f"measured {LEVEL}"):
         found = [value(results.get(row, ESTIMATORS, name).result) for row in rows]
         label = LABELS[name.partition(" ")[2]]

@@ -18,9 +18,10 @@ from gladius.model.mdp import TabularMDP
 from gladius.model.risk import grouped_risk
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Transitions, group
-from gladius.paper import algorithm, stability
-from gladius.paper.algorithm import ascent_slope, descent, draw
+from gladius.paper import algorithm, rows, stability
+from gladius.paper.function_classes import MLP
 from gladius.validate import Array, InputError
+from proofs_checks.under_check import ascent_slope, descent
 
 Tensor = torch.Tensor
 BUS = BusEngine(horizon=20)
@@ -28,7 +29,7 @@ ANCHOR = Anchor(BUS.anchor_action, BUS.anchor_reward)
 TABLES = st.floats(-5, 5)
 
 
-def rows(data: Transitions, states: Array) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def raw_rows(data: Transitions, states: Array) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Positions of s and s' on the grid, actions and ends, row by row."""
 
     def at(x: Array) -> Tensor:
@@ -78,7 +79,7 @@ def test_written_slopes_are_those_of_autograd(
 ) -> None:
     both = group([first, second])
     batches = [Counts(both.states, both.visits[i : i + 1], both.moves[i : i + 1]) for i in (0, 1)]
-    plain = [rows(one, both.states) for one in (first, second)]
+    plain = [raw_rows(one, both.states) for one in (first, second)]
     tables = data.draw(arrays(np.float64, (2, *both.visits.shape[1:]), elements=TABLES))
     q, zeta = (torch.tensor(x, requires_grad=True) for x in tables)
     anchor = Anchor(data.draw(st.integers(0, 2)), -1.25)
@@ -127,8 +128,7 @@ def network(theta: Tensor, x: Tensor, hidden: tuple[int, ...]) -> Tensor:
 def test_iterations_are_those_of_a_plain_implementation(
     optimiser: str, function_class: str, deterministic: bool
 ) -> None:
-    sets = BUS.simulate(8, rngs(2, seed=4))
-    counts = group(sets)
+    data = BUS.simulate(8, rngs(1, seed=4))[0]
     options = algorithm.Options(
         function_class=function_class,
         optimiser=optimiser,
@@ -138,59 +138,42 @@ def test_iterations_are_those_of_a_plain_implementation(
         iterations=7,
         deterministic=deterministic,
     )
-    iterate = algorithm.algorithm_2 if deterministic else algorithm.algorithm_1
-    result = iterate(counts, ANCHOR, 0.9, options, rngs(2))
-    assert result.iteration.tolist() == [7, 7]
-    start = rngs(2)
-    for r, data in enumerate(sets):
-        plain = rows(data, counts.states)
-        n = len(data)
-        if function_class == "tabular":
-            thetas = [torch.zeros(counts.visits[r].shape, dtype=torch.float64) for _ in range(2)]
-        else:
-            family = result.networks[0].family
-            thetas = [torch.tensor(family.init(start[r : r + 1])[0]) for _ in range(2)]
-        mean, spread = data.states.mean(axis=0), data.states.std(axis=0)
-        x = torch.tensor((counts.states - mean) / spread)
+    whole, n = rows.whole_batch(data, ANCHOR), len(data)
+    plain = raw_rows(data, whole.states)
+    mean, spread = data.states.mean(axis=0), data.states.std(axis=0)
+    x = torch.tensor((whole.states - mean) / spread)
+    inputs = whole if function_class == "tabular" else whole._replace(states=x.numpy())
+    result = algorithm.run(inputs, 2, ANCHOR.action, 0.9, options, rngs(1)[0])
+    assert result.iterations == 7
+    if function_class == "tabular":
+        thetas = [torch.zeros((len(x), 2), dtype=torch.float64) for _ in range(2)]
+    else:
+        start = rngs(1)[0]
+        thetas = [torch.tensor(MLP(1, 2).init([start])[0]) for _ in range(2)]
 
-        def table(theta: Tensor, x: Tensor = x) -> Tensor:
-            return theta if function_class == "tabular" else network(theta, x, (10, 10))
+    def table(theta: Tensor) -> Tensor:
+        return theta if function_class == "tabular" else network(theta, x, (10, 10))
 
-        steppers = [
-            (torch.optim.Adam if optimiser == "adam" else torch.optim.SGD)([theta], lr=tau)
-            for theta, tau in zip(thetas, (0.03, 0.05), strict=True)
-        ]
-        for theta in thetas:
-            theta.requires_grad_()
-        for _ in range(7):
-            for _ in range(0 if deterministic else 2):
-                steppers[1].zero_grad()
-                loss = dual_loss(table(thetas[0]), table(thetas[1]), plain) / n
-                loss.backward()  # type: ignore[no-untyped-call]  # torch has no types here
-                steppers[1].step()
-            steppers[0].zero_grad()
-            dual = None if deterministic else table(thetas[1])
-            loss = main_loss(table(thetas[0]), dual, plain, plain, ANCHOR, 0.9) / n
+    steppers = [
+        (torch.optim.Adam if optimiser == "adam" else torch.optim.SGD)([theta], lr=tau)
+        for theta, tau in zip(thetas, (0.03, 0.05), strict=True)
+    ]
+    for theta in thetas:
+        theta.requires_grad_()
+    for _ in range(7):
+        for _ in range(0 if deterministic else 2):
+            steppers[1].zero_grad()
+            loss = dual_loss(table(thetas[0]), table(thetas[1]), plain) / n
             loss.backward()  # type: ignore[no-untyped-call]  # torch has no types here
-            steppers[0].step()
-        np.testing.assert_allclose(result.q[r], table(thetas[0]).detach(), rtol=1e-7, atol=1e-9)
-        if not deterministic:
-            np.testing.assert_allclose(
-                result.zeta[r], table(thetas[1]).detach(), rtol=1e-7, atol=1e-9
-            )
-
-
-@settings(max_examples=30)
-@given(one=transitions(width=1), size=st.integers(1, 50), seed=st.integers(0, 9))
-def test_batches_hold_observed_transitions_only(one: Transitions, size: int, seed: int) -> None:
-    counts = group([one])
-    batch = draw(counts, size, rngs(1, seed))
-    assert batch.size.tolist() == [size]
-    assert not np.any(batch.moves[counts.moves == 0])
-    assert not np.any(batch.visits[counts.visits == 0])
-    ended = np.swapaxes(batch.visits, 1, 2) - batch.moves.sum(axis=3)
-    assert np.all(ended >= 0)
-    assert np.any(one.done) or not np.any(ended)
+            steppers[1].step()
+        steppers[0].zero_grad()
+        dual = None if deterministic else table(thetas[1])
+        loss = main_loss(table(thetas[0]), dual, plain, plain, ANCHOR, 0.9) / n
+        loss.backward()  # type: ignore[no-untyped-call]  # torch has no types here
+        steppers[0].step()
+    np.testing.assert_allclose(result.q, table(thetas[0]).detach(), rtol=1e-7, atol=1e-9)
+    if not deterministic:
+        np.testing.assert_allclose(result.zeta, table(thetas[1]).detach(), rtol=1e-7, atol=1e-9)
 
 
 def small_world(beta: float, certain: bool) -> TabularMDP:
@@ -215,12 +198,16 @@ def test_it_finds_the_truth_where_it_is_stable(deterministic: bool) -> None:
         tolerance=1e-9,
         deterministic=deterministic,
     )
-    counts = stability.expected_counts(world, 10)
-    iterate = algorithm.algorithm_2 if deterministic else algorithm.algorithm_1
-    result = iterate(counts, Anchor(1, -0.5), 0.6, options, rngs(1))
-    assert result.converged.all()
-    np.testing.assert_allclose(result.q[0], world.solution.q, atol=1e-5)
-    np.testing.assert_allclose(result.q[0] - 0.6 * result.zeta[0], world.reward, atol=1e-5)
+    whole = rows.of_counts(stability.expected_counts(world, 10), 0, Anchor(1, -0.5))
+    result = algorithm.run(whole, 2, 1, 0.6, options, rngs(1)[0])
+    assert result.status == "ok"
+    zeta = result.zeta
+    if deterministic:  # every pair has one next state
+        zeta = algorithm.ObservedNext.of(whole, np.log(np.exp(result.q).sum(axis=1)), 2)(
+            whole.states
+        )
+    np.testing.assert_allclose(result.q, world.solution.q, atol=1e-5)
+    np.testing.assert_allclose(result.q - 0.6 * zeta, world.reward, atol=1e-5)
 
 
 def test_where_zeta_lags_it_diverges_and_says_so() -> None:
@@ -267,9 +254,10 @@ def test_map_agrees_with_the_algorithm_run_cell_by_cell() -> None:
                     iterations=700,
                     tolerance=0.0,
                 )
-                cell = algorithm.algorithm_1(counts, anchor, beta, options, rngs(1))
-                assert cell.diverged[0] == found.diverged[i, j, k]
-                assert cell.iteration[0] == found.iterations[i, j, k]
+                whole = rows.of_counts(counts, 0, anchor)
+                cell = algorithm.run(whole, 2, 1, beta, options, rngs(1)[0])
+                assert (cell.status == "diverged") == found.diverged[i, j, k]
+                assert cell.iterations == found.iterations[i, j, k]
 
 
 def test_growth_is_the_rate_at_which_a_small_error_grows() -> None:

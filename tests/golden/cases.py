@@ -189,10 +189,10 @@ def tolerance(amplified: float) -> float:
 
 
 def uncompile(patch: pytest.MonkeyPatch) -> None:
-    """All loops of the author's training in Python; in float64 they need no compilation."""
-    from gladius.paper import author, author_network
+    """All loops of a training in Python; in float64 they need no compilation."""
+    from gladius.paper import algorithm, author, rows, training
 
-    for module in (author, author_network):
+    for module in (rows, training, algorithm, author):
         for name, thing in vars(module).copy().items():
             patch.setattr(module, name, getattr(thing, "py_func", thing))
 

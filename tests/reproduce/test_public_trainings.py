@@ -10,9 +10,18 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gladius.model.mdp import TabularMDP
+from gladius.paper import author
 from proofs_checks.oracle.risk import Sample
-from reproduce.cells import by_observation, public_fits, public_trainings
-from reproduce.cells.public_trainings import BEST, BEST_EPOCH, FIRST, LAST, MEDIAN
+from reproduce.cells import public_fits, public_trainings
+from reproduce.cells.public_trainings import (
+    BEST,
+    BEST_EPOCH,
+    FIRST,
+    HELD_OUT,
+    LAST,
+    MEDIAN,
+    TRAINED,
+)
 from reproduce.cells.step_sizes import CLOSE, Tables
 from reproduce.engine.nouns import Cell, Entry, Record, Result
 from reproduce.engine.store import Stored
@@ -36,8 +45,8 @@ def test_first_errors_are_those_that_the_public_code_logged(
 ) -> None:
     if trajectories == 250:  # one batch of the 50 test trajectories; with 32 it is 88.644
         monkeypatch.setattr(public_trainings, "BATCH", 64)
-    cell = public_trainings.by_observation(trajectories, True, precision=precision)
-    result = by_observation.compute(with_settings(cell, epochs=1))
+    cell = public_trainings.training(trajectories, True, precision=precision)
+    result = public_trainings.compute(with_settings(cell, epochs=1))
     assert result.replications[FIRST] == pytest.approx([logged], abs=ROUNDING)
 
 
@@ -52,12 +61,20 @@ def test_a_change_of_the_weights_is_relative_and_of_its_size() -> None:
     assert relative.std() == pytest.approx(1e-7, rel=5 / np.sqrt(2 * len(relative)))
 
 
+def a_pass(trace: Any, risks: Any) -> author.Pass:
+    """A pass of which nothing but the errors and the losses is read."""
+    none: Any = None
+    return author.Pass(trace, none, none, none, risks, 1.0)
+
+
 def test_a_trace_is_summarised_by_pass_and_by_block() -> None:
     falling = np.linspace(300.0, 1.0, 300)
-    result = public_trainings.result_of([falling, falling[::-1]], {}, 0.0)
+    losses = np.zeros((30, 2, 3))
+    result = public_trainings.result_of([a_pass(x, losses) for x in (falling, falling[::-1])], {})
     expected = {FIRST: (300, 1), BEST: (1, 1), BEST_EPOCH: (299, 0), LAST: (1, 300)}
     expected[MEDIAN] = (150.5, 150.5)
-    assert {n: pytest.approx(x) for n, x in expected.items()} == dict(result.replications)
+    found = {name: result.replications[name] for name in expected}
+    assert {n: pytest.approx(x) for n, x in expected.items()} == found
     assert [(r.statistic, r.value) for r in result.records] == [
         (name, values[-1]) for name, values in result.replications.items()
     ]
@@ -65,9 +82,24 @@ def test_a_trace_is_summarised_by_pass_and_by_block() -> None:
     assert result.arrays["trace"].shape == (2, 3, 3)
 
 
-def test_dummies_are_features_of_a_training_by_observation() -> None:
-    cell = with_settings(public_trainings.by_observation(50, True, 2), epochs=3)
-    first, best = (by_observation.compute(cell).replications[name][0] for name in (FIRST, BEST))
+def test_a_user_takes_the_epoch_of_least_loss_from_the_agreed_epoch_on() -> None:
+    """The loss is -log pi plus the absolute Bellman term; the signed one has no say."""
+    epochs = 6_000
+    risks = np.full((epochs // 10, 2, 3), 5.0)
+    risks[10] = 0.0  # before FROM
+    risks[300, 0] = (1.0, 9.0, 1.0)  # training split: epoch 3,000
+    risks[400, 1] = (2.0, 9.0, 0.5)  # test split: epoch 4,000
+    risks[:, :, 1] -= np.arange(epochs // 10)[:, None]
+    result = public_trainings.result_of([a_pass(np.arange(float(epochs)), risks)], {})
+    found = {name: result.replications[name] for name in (TRAINED, HELD_OUT)}
+    assert found == {TRAINED: [3_000.0], HELD_OUT: [4_000.0]}
+    assert public_trainings.FROM == 2_500
+
+
+def test_dummies_are_features_of_a_training() -> None:
+    cell = with_settings(public_trainings.training(50, True, dummies=2), epochs=3)
+    assert cell.settings["long"]
+    first, best = (public_trainings.compute(cell).replications[name][0] for name in (FIRST, BEST))
     assert 0 < best < first  # it learns
 
 

@@ -11,7 +11,8 @@ import torch
 from gladius.designs.bus import BusEngine
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts
-from gladius.paper.algorithm import Options, algorithm_1
+from gladius.paper import rows
+from gladius.paper.algorithm import Options, run
 from gladius.paper.stability import expected_counts
 from gladius.paper.table_descent import PRINTED, descend
 from reproduce.cells import step_sizes as gradients
@@ -105,18 +106,19 @@ def test_the_compiled_steps_are_those_of_the_printed_algorithm(ascents: int) -> 
     counts = Counts(states, sample.visits[None], moves)
     steps = {"tau_1": 0.3, "tau_2": 0.5, "iterations": 40, "tolerance": 0.0}
     options = Options(function_class="tabular", ascents=ascents, **steps)  # type: ignore[arg-type]
-    run = algorithm_1(counts, Anchor(1, -5.0), 0.95, options, [np.random.default_rng(0)])
+    whole = rows.of_counts(counts, 0, Anchor(1, -5.0))
+    found = run(whole, 2, 1, 0.95, options, np.random.default_rng(0))
     q, zeta = np.zeros((2, *data.share.shape))
     up, down = np.full(q.shape, 0.3), np.full(len(q), 0.5)
-    given = data.data, up, down, ascents, PRINTED
+    given = *data.data, up, down, ascents, PRINTED
     assert descend(q, zeta, *given, 40, np.inf)[0] == 40
-    np.testing.assert_allclose(q, run.q[0], atol=1e-12)
-    np.testing.assert_allclose(zeta, run.zeta[0], atol=1e-12)
+    np.testing.assert_allclose(q, found.q, atol=1e-12)
+    np.testing.assert_allclose(zeta, found.zeta, atol=1e-12)
     if ascents == 1:
         both = data.printed(0.3, 0.5, False, False)(np.zeros_like(data.minimiser), 40)
         np.testing.assert_array_equal(both[0], np.concatenate([q, zeta], axis=1))
-    _, bellman = descend(q, zeta, data.data, 0 * up, *given[2:], 1, np.inf)  # before the descent
-    assert bellman == pytest.approx(run.trace_bellman[-1, 0], rel=1e-12)
+    _, bellman = descend(q, zeta, *data.data, 0 * up, *given[4:], 1, np.inf)  # before the descent
+    assert bellman == pytest.approx(found.trace[-1], rel=1e-12)
 
 
 def test_every_step_rests_at_the_minimiser() -> None:
