@@ -82,7 +82,7 @@ def of_counts(counts: Counts, replication: int, anchor: Anchor) -> Batch:
     after = np.where(after == moves.shape[1], END, after)
     anchored = np.where(action == anchor.action, number, 0.0)
     rows = counts.states, anchor.values(counts.states), state, action, after, number, anchored
-    return Batch(*rows, np.full(3, 1 / number.sum()))
+    return Batch(*rows, np.full(3, 1 / (float(number.sum()) or 1.0)))
 
 
 def batches(
