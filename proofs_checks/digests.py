@@ -11,7 +11,8 @@ Choices:
   selected module: its names as far as the code so reached reads attributes of these names.
 - `Path(__file__)...` stands for the contents of that file or folder. It stands for nothing if there
   is code in it: then it is a place, and who reads files there adds them.
-- Statements that bind no name belong to every definition of their module; a test has none occur.
+- Statements that bind no name belong to every definition of their module. Those of a package belong
+  to the definitions of all modules in it, which cannot be imported without it. A test has none occur.
 - A name of another package stands for itself. Versions are recorded beside results, not hashed.
 """
 
@@ -20,13 +21,14 @@ import re
 from collections.abc import Iterable, Sequence
 from graphlib import TopologicalSorter
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gladius.validate import InputError
-from proofs_checks.syntax import Module, Reference, parsed, reference
+from proofs_checks.syntax import Module, Reference, Text, parsed, reference
 
 CODE = ("gladius", "proofs_checks", "reproduce")
 PROSE = ("", ".md")  # suffixes of the files of a folder that hold no data
@@ -151,7 +153,7 @@ class Definitions:
         (module, name), text = site, list[str | Site](site[1:])
         names = getattr(self.module(module), "names", {})
         whole = [Reference(module, (each,)) for each in sorted(names)]
-        bound: list[Any] = whole if name == WHOLE else names[name]
+        bound: list[Any] = [*(whole if name == WHOLE else names[name]), *self._effects_above(module)]
         for piece in (each for one in bound for each in getattr(one, "pieces", [one])):
             if isinstance(piece, Reference):
                 target, rest = self.resolve(piece)
@@ -161,6 +163,11 @@ class Definitions:
         self._texts[site] = text
         self._links[site] = [piece for piece in text if isinstance(piece, tuple)]
         self._attributes[site] = set().union(*(getattr(one, "attributes", ()) for one in bound))
+
+    def _effects_above(self, module: str) -> list[Text]:
+        """What the packages that a module is in do when they are imported."""
+        packages = map(self.module, accumulate(module.split(".")[:-1], "{}.{}".format))
+        return [effect for package in packages if package for effect in package.effects]
 
     def _hash(self, sites: Sequence[Site]) -> None:
         """Digests of definitions that refer to these or to hashed ones."""
