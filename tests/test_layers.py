@@ -170,7 +170,7 @@ def test_a_package_resolves_its_own_relative_imports() -> None:
     assert violations("from ..designs import bus", "gladius.baselines", is_package=True) != []
 
 
-# Caps on statements; who raises one says why. Lines have none: a cap paid for removing explanations.
+# Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 STATEMENTS = {"gladius": 9_389, "proofs_checks": 6_939, "reproduce": 6_686, "tests": 14_555}
 
 
