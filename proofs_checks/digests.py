@@ -11,7 +11,8 @@ Choices:
   selected module: its names as far as the code so reached reads attributes of these names.
 - `Path(__file__)...` stands for the contents of that file or folder. It stands for nothing if there
   is code in it: then it is a place, and who reads files there adds them.
-- Statements that bind no name belong to every definition of their module; a test has none occur.
+- Statements that bind no name belong to every definition of their module, and those of a package to
+  every definition of the modules in it, which are not imported without it. A test has none occur.
 - A name of another package stands for itself. Versions are recorded beside results, not hashed.
 """
 
@@ -20,13 +21,14 @@ import re
 from collections.abc import Iterable, Sequence
 from graphlib import TopologicalSorter
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gladius.validate import InputError
-from proofs_checks.syntax import Module, Reference, parsed, reference
+from proofs_checks.syntax import Module, Reference, Text, parsed, reference
 
 CODE = ("gladius", "proofs_checks", "reproduce")
 PROSE = ("", ".md")  # suffixes of the files of a folder that hold no data
@@ -60,6 +62,7 @@ class Definitions:
         self._texts: dict[Site, list[str | Site]] = {}
         self._links: dict[Site, list[Site]] = {}  # the references in each text
         self._attributes: dict[Site, set[str]] = {}
+        self._words: dict[tuple[str, ...], set[str]] = {}  # the first words of each text
         self._digests: dict[Site, str] = {}
 
     def reached(self, *roots: str, selected: Iterable[str] = ()) -> dict[str, str]:
@@ -151,7 +154,10 @@ class Definitions:
         (module, name), text = site, list[str | Site](site[1:])
         names = getattr(self.module(module), "names", {})
         whole = [Reference(module, (each,)) for each in sorted(names)]
-        bound: list[Any] = whole if name == WHOLE else names[name]
+        bound: list[Any] = [
+            *(whole if name == WHOLE else names[name]),
+            *self._effects_above(module),
+        ]
         for piece in (each for one in bound for each in getattr(one, "pieces", [one])):
             if isinstance(piece, Reference):
                 target, rest = self.resolve(piece)
@@ -159,8 +165,20 @@ class Definitions:
             else:
                 text.append(_contents(piece) if isinstance(piece, Path) else piece)
         self._texts[site] = text
+        words = (piece.strip("'") for piece in text if isinstance(piece, str))
+        self._words[site] = {word.partition(".")[0] for word in words}
         self._links[site] = [piece for piece in text if isinstance(piece, tuple)]
         self._attributes[site] = set().union(*(getattr(one, "attributes", ()) for one in bound))
+
+    def _effects_above(self, module: str) -> list[Text]:
+        """What the packages that a module is in do when they are imported."""
+        packages = map(self.module, accumulate(module.split(".")[:-1], "{}.{}".format))
+        return [effect for package in packages if package for effect in package.effects]
+
+    def uses(self, definitions: Iterable[str], package: str) -> bool:
+        """Whether one of these, which `reached` gave, names the package in an import or a text."""
+        sites = (name.rpartition(".")[::2] for name in definitions)
+        return any(package in self._words.get(site, ()) for site in sites)
 
     def _hash(self, sites: Sequence[Site]) -> None:
         """Digests of definitions that refer to these or to hashed ones."""

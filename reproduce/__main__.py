@@ -96,6 +96,9 @@ def run(
     for name, status in outcome.not_ok.items():
         console.print(f"  {status}: {name}", markup=False, soft_wrap=True)
     console.print("Written:", *sorted({str(path.parent) for path in outcome.files}))
+    for name, why in outcome.unchanged.items():
+        line = f"{name}: no cell has a number ({why}), so its files are still those of before"
+        console.print(line, markup=False, soft_wrap=True, style="yellow")
     if outcome.failed:
         console.print(f"Failed ({len(outcome.failed)}):", style="bold red")
         for name, why in outcome.failed.items():
@@ -145,22 +148,23 @@ def compare_with(loaded: list[Exhibit], folder: Path, other: Path) -> None:
 
 @app.command(epilog="Example: python -m reproduce check")
 def check(out: Out = None) -> None:
-    """Exit 1 if the code of this tree did not make a committed number, and name it."""
+    """Draw all exhibits and pages again, and exit 1 if a committed one is another, or older."""
     from reproduce.engine import check as checks
     from reproduce.pages import readme as writer
 
-    folder, console = out or runner.GENERATED, Console(soft_wrap=True)
-    loaded = _load()
-    findings = checks.check(loaded, folder)
+    folder, loaded, console = out or runner.GENERATED, _load(), Console(soft_wrap=True)
+    is_committed = (
+        folder.resolve() == runner.GENERATED
+    )  # another folder has other cells, and no pages
+    findings = checks.check(loaded, folder, runner.CELLS if is_committed else None)
+    if is_committed:
+        pages = writer.outdated(ROOT / "README.md", loaded, findings, folder)
+        findings += [checks.Finding(path.name, others=(checks.STALE,)) for path in pages]
     for finding in findings:
-        result = "; ".join(finding.problems) or "of this tree"
+        result = "; ".join([*finding.problems, *finding.others]) or "of this tree"
         notes = f" ({', '.join(finding.notes)})" if finding.notes else ""
         console.print(f"{finding.name}: {result}{notes}", markup=False, highlight=False)
-    file = folder / writer.VERDICTS_FILE
-    is_older = file.is_file() and file.read_text("utf-8") != writer.verdict_lines(loaded, folder)
-    if is_older:
-        console.print(f"{file.name}: not of these numbers: python -m reproduce readme")
-    if is_older or any(finding.problems for finding in findings):
+    if any(finding.problems or finding.others for finding in findings):
         raise typer.Exit(1)
 
 

@@ -27,6 +27,7 @@ from reproduce.engine.output import (
     clear_staging,
     costs,
     describe,
+    lost,
     read_manifest,
     write_exhibit,
 )
@@ -39,6 +40,7 @@ from reproduce.exhibits import PAPER
 
 BUILD = ROOT / ".cells"
 GENERATED = ROOT / "paper_tables" / "generated"
+CELLS = ROOT / "paper_tables" / "cells.tar.xz"  # those behind GENERATED
 SMOKE = ROOT / ".smoke"  # so that a smoke run never overwrites a full one
 UNKNOWN, SMOKE_CELL = 10.0, 0.5  # processor seconds of a cell of which nothing is recorded
 PARENT_CHECK = 1.0  # seconds after which a worker notices that the run is gone
@@ -52,6 +54,7 @@ class Outcome:
     reused: int  # number of cells that were current in the store
     failed: dict[str, str]  # id of a cell, or name of an exhibit that could not be drawn -> why
     not_ok: dict[str, str]  # id -> status of cells with a result that did not converge or diverged
+    unchanged: dict[str, str]  # exhibit -> why it has no number now, so that its files are the old
     files: tuple[Path, ...]  # those of the exhibits, also where they were up to date already
 
 
@@ -70,7 +73,7 @@ def run(
     """Compute what is stale and write all files: the paper's exhibits first, cheap ones before.
 
     An exhibit is replaced in one step when all its cells are there; cells that failed are marked.
-    An interrupt leaves all others unchanged.
+    An interrupt leaves all others unchanged, and so do cells of which none has a number.
 
     Args:
         exhibits: which; a cell that several use is computed once.
@@ -106,8 +109,10 @@ def run(
         for cell in sorted(seconds, key=lambda c: (drawing.first[c], -seconds[c], c.digest)):
             pieces = drawing.pieces[cell]
             stored = current(store, cell, pieces)
-            other = provenance.other_versions(stored.provenance["versions"]) if stored else {}
-            if stored and not (other and recompute_other_versions):
+            uses = partial(drawing.definitions.uses, pieces)
+            other = provenance.other_versions(stored.provenance["versions"], uses) if stored else {}
+            can = all(provenance.versions()[name] != provenance.MISSING for name in other)
+            if stored and not (other and recompute_other_versions and can):
                 others += [other] if other else []
                 drawing.final[cell] = stored
             else:
@@ -132,6 +137,7 @@ def run(
         computed=tuple(job.cell.id for job in jobs),
         reused=len(final) - len(jobs),
         failed=failed | drawing.undrawn,
+        unchanged=drawing.unchanged,
         not_ok={
             cell.id: record.status
             for cell, stored in final.items()
@@ -143,10 +149,11 @@ def run(
 
 
 def current(store: Store, cell: Cell, pieces: Mapping[str, str]) -> Stored | None:
-    """The stored cell, if it did not fail and rests on these pieces."""
+    """The stored cell, if it was run and did not fail, and rests on these pieces."""
     stored = store.load(cell)
-    is_current = stored and not stored.failed and stored.key == keys.key(pieces)
-    return stored if is_current else None
+    if stored is None or stored.failed or stored.not_run:
+        return None
+    return stored if stored.key == keys.key(pieces) else None
 
 
 @dataclass
@@ -161,6 +168,7 @@ class Drawing:
     final: dict[Cell, Stored] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
     undrawn: dict[str, str] = field(default_factory=dict)  # exhibit -> why it was not written
+    unchanged: dict[str, str] = field(default_factory=dict)  # exhibit -> why no cell has a number
 
     def __post_init__(self) -> None:
         self.definitions, self.commit = Definitions(), provenance.commit()
@@ -197,7 +205,10 @@ class Drawing:
             view = keys.view(self.definitions, exhibit)
             manifest = describe(exhibit, results, code, view) | self.commit
             try:
-                self.files.extend(write_exhibit(exhibit, results, manifest, self.out))
+                if why := lost(results, self.out / f"{exhibit.name}.csv"):
+                    self.unchanged[exhibit.name] = why
+                else:
+                    self.files.extend(write_exhibit(exhibit, results, manifest, self.out))
             except Exception as error:
                 if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
                     raise disk_error("out", self.out, error, exhibit.name) from None
@@ -229,7 +240,7 @@ def _said_of(others: Sequence[Mapping[str, str]]) -> str:
     made = {name: version for other in others for name, version in sorted(other.items())}
     here = {name: provenance.version_of(provenance.versions(), name) for name in made}
     texts = [", ".join(f"{n} {v}" for n, v in of.items()) for of in (made, here)]
-    again = "--recompute-other-versions computes them again"
+    again = "--recompute-other-versions computes again what can be"
     return f"{len(others)} cells were made with {texts[0]}; here {texts[1]}: reused, {again}"
 
 

@@ -1,31 +1,48 @@
-"""Whether the committed numbers were made by the code of this tree.
+"""Whether the committed numbers were made by the code of this tree, from the stored cells.
 
 What decides: the definitions, data and settings behind every cell, those that draw the exhibit
 (their digests are in its manifest, see `keys`), whether that code was committed when the files were
-written, and the files' SHA-256. Versions of packages are reported and do not decide: another
-machine may have others, and `compare --with` says whether the numbers are the same there.
+written, and the files' bytes. Where this tree would draw them, each exhibit is drawn again from the
+stored cells, into a folder of its own, and the ledger's pages are made again. Versions of packages
+are reported and do not decide: another machine may have others, and `compare --with` says whether
+the numbers are the same there.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from gladius.validate import InputError
-from proofs_checks.digests import Definitions, file_sha256
+from proofs_checks import ledger
+from proofs_checks.digests import Definitions, file_sha256, sha256
 from reproduce.engine import keys, provenance
-from reproduce.engine.nouns import LONG, Exhibit
-from reproduce.engine.output import DIGITS, MANIFESTS, edited, read_manifest
+from reproduce.engine.nouns import LONG, Entry, Exhibit
+from reproduce.engine.output import (
+    DIGITS,
+    MANIFESTS,
+    describe,
+    digests,
+    draw,
+    edited,
+    is_decided,
+    read_manifest,
+    text_of,
+)
 from reproduce.engine.provenance import ROOT
-from reproduce.engine.store import write
+from reproduce.engine.store import Archive, write
+from reproduce.engine.view import View
+from reproduce.engine.worker import failure
 
-OLDER = "older code"
+OLDER, STALE = "older code", "the results and templates give another: python -m reproduce readme"
 # what is not made of cells, but by `python -m proofs_checks` with its data
 FILES = {"claims": ("claims.csv", "ERRATA.md")}
 CODE = ("gladius/**/*.py", "proofs_checks/**/*.py")
-DATA = tuple(f"proofs_checks/{x}" for x in ("*.csv", "*/*.lisp", "templates/*.md"))
+DATA = ("*.csv", "*/*.lisp", "templates/*.md", "coq/*", "corrected/*.md")  # of proofs_checks
 PROBLEMS = {
     "smoke": "a smoke run",
     "code": f"{OLDER}: what computes it has changed since",
@@ -35,25 +52,86 @@ PROBLEMS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with one exhibit or one of FILES; `notes` do not decide."""
+    """What is wrong with one exhibit, one of FILES or a page."""
 
     name: str
-    problems: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()  # by the manifest
+    notes: tuple[str, ...] = ()  # which do not decide
+    others: tuple[str, ...] = ()  # what was drawn again, and is not what stands there
 
 
-def check(exhibits: Sequence[Exhibit], folder: Path) -> list[Finding]:
-    """A finding for each exhibit, then for each of FILES."""
-    definitions = Definitions()
-    findings = []
+def check(exhibits: Sequence[Exhibit], folder: Path, cells: Path | None = None) -> list[Finding]:
+    """A finding for each exhibit, then for each of FILES; with `cells` all that was drawn again.
+
+    Args:
+        exhibits: which.
+        folder: of the results.
+        cells: a tar file of the finished cells.
+
+    Raises:
+        InputError: `cells` is not readable.
+    """
+    definitions, findings = Definitions(), list[Finding]()
+    archive = Archive(cells) if cells else None
     for exhibit in exhibits:
-        drawn = read_manifest(folder, exhibit.name).get("costs", {})
-        cells = {entry.cell for entry in exhibit.checked_entries(False)}
-        cells = {c for c in cells if not c.settings.get(LONG) or c.digest[:DIGITS] in drawn}
-        code = keys.code(keys.pieces(definitions, cell, "cpu") for cell in cells)
-        expected = {"smoke": False, "code": code, "view": keys.view(definitions, exhibit)}
-        findings.append(_check_manifest(exhibit.name, expected, folder))
-    return findings + [_check_manifest(name, of_claims(), folder) for name in FILES]
+        manifest = read_manifest(folder, exhibit.name)
+        entries = [
+            e
+            for e in exhibit.checked_entries(False)
+            if not e.cell.settings.get(LONG) or e.cell.digest[:DIGITS] in manifest.get("costs", {})
+        ]
+        pieces = [keys.pieces(definitions, cell, "cpu") for cell in {e.cell for e in entries}]
+        expected = {"smoke": False, "code": keys.code(pieces)}
+        expected |= {"view": keys.view(definitions, exhibit)}
+        uses = partial(definitions.uses, [name for of in pieces for name in of])
+        found = _check_manifest(exhibit.name, expected, folder, uses)
+        if archive and manifest.get("view") == expected["view"]:
+            again = partial(_drawn, exhibit, entries, archive, manifest)
+            found = _compared(found, again, manifest["files"], folder)
+        findings.append(found)
+    for name in FILES:
+        expected = of_claims()
+        found = _check_manifest(name, expected, folder, lambda package: False)
+        if archive and expected.items() <= read_manifest(folder, name).items():
+            pages = [path.relative_to(folder).as_posix() for path in folder.glob("claims/*")]
+            found = _compared(found, partial(_ledger, folder), pages, folder)
+        findings.append(found)
+    return findings
+
+
+def _compared(
+    found: Finding, again: Callable[[], dict[str, str]], listed: Iterable[str], folder: Path
+) -> Finding:
+    """The finding with the files, of all that are listed, that are not as they are made again."""
+    try:
+        files = again()
+    except Exception as error:
+        return replace(found, others=(f"this tree cannot make it: {failure(error)}",))
+    wrong = sorted({*edited({"files": files}, folder), *(set(listed) - files.keys())})
+    others = tuple(f"{name} differs from what the stored results give" for name in wrong)
+    return replace(found, others=others)
+
+
+def _drawn(
+    exhibit: Exhibit, entries: Sequence[Entry], archive: Archive, manifest: dict[str, Any]
+) -> dict[str, str]:
+    """File -> SHA-256, as this tree draws them from the stored cells; the manifest too."""
+    stored = {cell: archive.load(cell) for cell in {entry.cell for entry in entries}}
+    cells = [x for x in (stored[entry.cell] for entry in entries) if x]
+    results = View(entries, cells, False, exhibit.view)
+    if len(cells) < len(entries):
+        raise InputError("cells", archive.folder.name, "it lacks some that are readable")
+    with TemporaryDirectory() as folder:
+        files = digests(draw(exhibit, results, Path(folder)))
+    files |= {x: y for x, y in manifest["files"].items() if x in files and not is_decided(x)}
+    described = describe(exhibit, results, manifest["code"], manifest["view"])
+    described |= {name: manifest.get(name) for name in ("commit", "dirty")}
+    return files | {f"{MANIFESTS}/{exhibit.name}.json": sha256(text_of(described, files))}
+
+
+def _ledger(folder: Path) -> dict[str, str]:
+    """File -> SHA-256 of the ledger, as this tree makes it of claims.csv."""
+    return {name: sha256(text) for name, text in ledger.again(folder).items()}
 
 
 def of_claims() -> dict[str, Any]:
@@ -63,12 +141,16 @@ def of_claims() -> dict[str, Any]:
 
     definitions = Definitions()
     code = keys.combined(sorted(key(definitions, claim) for claim in claims().values()))
-    data = sorted(file_sha256(path) for pattern in DATA for path in ROOT.glob(pattern))
+    data = sorted(
+        file_sha256(path) for pattern in DATA for path in ROOT.glob(f"proofs_checks/{pattern}")
+    )
     view = keys.combined([keys.key(definitions.reached("proofs_checks.ledger:write")), data])
     return {"smoke": False, "code": code, "view": view}
 
 
-def _check_manifest(name: str, expected: dict[str, Any], folder: Path) -> Finding:
+def _check_manifest(
+    name: str, expected: dict[str, Any], folder: Path, uses: Callable[[str], bool]
+) -> Finding:
     manifest = read_manifest(folder, name)
     if not manifest:
         return Finding(name, ("nothing says how it was made",))
@@ -76,10 +158,9 @@ def _check_manifest(name: str, expected: dict[str, Any], folder: Path) -> Findin
     if manifest.get("dirty") is not False:
         problems.append("made by code that was not committed")
     problems += [f"{file} was changed since" for file in edited(manifest, folder)]
-    here = provenance.versions()
-    made = {item for versions in manifest.get("versions", []) for item in versions.items()}
-    others = sorted(item for item in made if here.get(item[0]) != item[1])
-    notes = (f"{package} {version}, here {here.get(package)}" for package, version in others)
+    made = manifest.get("versions", [])
+    others = {x for of in made for x in provenance.other_versions(of, uses).items()}
+    notes = (f"{x} {version}, here {provenance.versions()[x]}" for x, version in sorted(others))
     return Finding(name, tuple(problems), tuple(notes))
 
 

@@ -1,16 +1,17 @@
 """The files of an exhibit and their manifest, which says how they came about.
 
-An exhibit's files are swapped in together when all of them are there. What `draw` and `View`
-do is part of the digest of what draws an exhibit (`keys.view`).
+An exhibit's files are drawn at each run, from its cells, and swapped in together. What `draw` and
+`View` do is part of the digest of what draws an exhibit (`keys.view`).
 """
 
+import csv
 import json
 import os
 import shutil
 import signal
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +19,8 @@ from typing import Any
 
 from proofs_checks.digests import file_sha256
 from reproduce.engine.keys import combined
-from reproduce.engine.nouns import Exhibit
+from reproduce.engine.nouns import NOT_RUN, Exhibit
+from reproduce.engine.provenance import is_locked
 from reproduce.engine.store import Stored, write
 from reproduce.engine.view import View
 
@@ -26,7 +28,7 @@ MANIFESTS = "manifests"
 STAGING = ".staging-"  # then the process that writes there
 DIGITS = 12  # of a cell's digest in a manifest's costs
 TIMINGS = "_timings"
-MADE_OF = ("title", "smoke", "code", "view", "stored")  # if equal, the files are as they would be
+MADE_OF = ("title", "smoke", "code", "view")  # what drew the files, and of what
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -35,32 +37,61 @@ def write_exhibit(
 ) -> list[Path]:
     """The files: CSVs, what `render` adds; with the manifest they are swapped in when all are made.
 
-    Nothing is drawn if the manifest says that the same code drew the same cells; it then stays as
-    it is, commit and all, unless it was not committed code. The manifest does not list the timings,
-    which differ by machine.
+    The old manifest stays where it lists the same files, drawn by the same, committed code: another
+    machine's times and dates are no change. Files that are no longer made go, but whatever the
+    manifest lists, none of another exhibit.
     """
     old = read_manifest(out, exhibit.name)
     before: dict[str, str] = old.get("files", {})
-    own = {name for name in before if name.startswith((f"{exhibit.name}.", f"{exhibit.name}_"))}
-    is_same = all(old.get(name) == manifest[name] for name in MADE_OF) and not edited(old, out)
-    is_same &= own == before.keys()
-    files, made = before if is_same else {}, list[Path]()
     with TemporaryDirectory(prefix=f"{STAGING}{os.getpid()}-", dir=out) as folder:
-        if not files:
-            made = draw(exhibit, results, Path(folder))
-            files = {
-                path.name: file_sha256(path) for path in made if not path.stem.endswith(TIMINGS)
-            }
-        elif old.get("dirty") is False:
-            manifest = {**manifest, "commit": old["commit"], "dirty": False}
+        made = draw(exhibit, results, Path(folder))
+        files, stale = digests(made), edited(old, out)
+        is_same = before.keys() == files.keys() and all(map(is_decided, stale))
+        is_same &= not any(before.get(name) != files[name] for name in filter(is_decided, files))
+        is_same &= old.get("dirty") is False
+        if is_same and all(old.get(name) == manifest[name] for name in MADE_OF):
+            manifest, files = old, before
+            made = [path for path in made if path.name not in before or path.name in stale]
         with uninterrupted():
             for path in made:
                 os.replace(path, out / path.name)
-            for name in own - {path.name for path in made} - files.keys():
-                (out / name).unlink(missing_ok=True)
-            text = json.dumps({**manifest, "files": files}, indent=1) + "\n"
-            write(out / MANIFESTS / f"{exhibit.name}.json", text)
+            for name in before.keys() - files.keys():
+                if owner(name, out) == exhibit.name:
+                    (out / name).unlink(missing_ok=True)
+            write(out / MANIFESTS / f"{exhibit.name}.json", text_of(manifest, files))
     return [out / name for name in files]
+
+
+def text_of(manifest: Mapping[str, Any], files: Mapping[str, str]) -> str:
+    """The manifest's own file."""
+    return json.dumps({**manifest, "files": files}, indent=1) + "\n"
+
+
+def digests(made: Iterable[Path]) -> dict[str, str]:
+    """Name -> SHA-256 of what a manifest lists of the drawn files: timings differ by machine."""
+    return {path.name: file_sha256(path) for path in made if not path.stem.endswith(TIMINGS)}
+
+
+def is_decided(name: str) -> bool:
+    """Whether the same cells give this file the same bytes here: no figure of other versions."""
+    return not name.endswith((".pdf", ".png")) or is_locked("matplotlib")
+
+
+def owner(name: str, out: Path) -> str:
+    """The exhibit whose file this is: of those with a manifest, the longest that it begins with."""
+    stems = (path.stem for path in (out / MANIFESTS).glob("*.json"))
+    return max((x for x in stems if name.startswith((f"{x}.", f"{x}_"))), key=len, default="")
+
+
+def lost(results: View, path: Path) -> str:
+    """Why there is no number where the exhibit's CSV has some; "" where nothing is lost."""
+    frame = results.frame()
+    if frame["value"].notna().any() or not path.is_file():
+        return ""
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        had = any(line.get("value") for line in csv.DictReader(lines))
+    why = frame["statistic"].where(frame["status"].eq(NOT_RUN), frame["status"])
+    return ", ".join(why.unique()) if had else ""
 
 
 def draw(exhibit: Exhibit, results: View, folder: Path) -> list[Path]:
@@ -151,6 +182,7 @@ def describe(exhibit: Exhibit, results: View, code: str, view: str) -> dict[str,
         texts = {json.dumps(record.get(name), sort_keys=True) for record in records}
         return [json.loads(text) for text in sorted(texts)]
 
+    kinds = [NOT_RUN if cell.not_run else cell.status.partition(":")[0] for cell in stored]
     seconds = {cell.digest[:DIGITS]: round(_seconds(of), 2) for cell, of in by_cell.items()}
     return {
         "title": exhibit.title,
@@ -163,7 +195,7 @@ def describe(exhibit: Exhibit, results: View, code: str, view: str) -> dict[str,
         "threads": distinct("threads"),
         "devices": distinct("device"),
         "finished": max(record["finished"] for record in records),
-        "cells": dict(sorted(Counter(cell.status.partition(":")[0] for cell in stored).items())),
+        "cells": dict(sorted(Counter(kinds).items())),
         "cpu_seconds": round(sum(map(_seconds, stored)), 3),
         "costs": seconds,
     }

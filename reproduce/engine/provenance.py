@@ -8,7 +8,7 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -23,12 +23,15 @@ PACKAGES = (
     *("clarabel", "joblib", "jaxtyping", "matplotlib", "hypothesis", "mpmath", "sympy"),
     *("numba", "llvmlite", "econirl"),
 )
+MISSING = "none"  # the version of one that is not installed
+# distribution -> the name by which code uses it, itself or through another package
+NAMES = {"scikit-learn": "sklearn", "box2d": "gymnasium", "clarabel": "cvxpy", "llvmlite": "numba"}
 
 
 @cache
 def versions() -> dict[str, str]:
-    """Python and the packages that can move a number, those that are installed."""
-    installed = {"python": platform.python_version()}
+    """Python and the packages that can move a number; MISSING for those that are not installed."""
+    installed = {"python": platform.python_version()} | dict.fromkeys(PACKAGES, MISSING)
     for package in PACKAGES:
         with suppress(importlib.metadata.PackageNotFoundError):
             installed[package] = importlib.metadata.version(package)
@@ -37,14 +40,30 @@ def versions() -> dict[str, str]:
 
 def version_of(installed: Mapping[str, str], package: str) -> str:
     """What may decide a number: of Python the minor version, of a package not the build."""
-    version = installed.get(package, "none").partition("+")[0]
+    version = installed.get(package, MISSING).partition("+")[0]
     return ".".join(version.split(".")[:2]) if package == "python" else version
 
 
-def other_versions(made: Mapping[str, str]) -> dict[str, str]:
-    """Package -> the version with which a number was made, where another is here."""
-    pairs = ((name, version_of(made, name), version_of(versions(), name)) for name in made)
-    return {name: version for name, version, here in pairs if version != here}
+def other_versions(made: Mapping[str, str], uses: Callable[[str], bool]) -> dict[str, str]:
+    """Package -> the version with which a number was made, where another is here.
+
+    One that is missing, there or here, counts if the code that made the number uses it.
+    """
+    pairs = {name: (version_of(made, name), version_of(versions(), name)) for name in versions()}
+    others = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+    return {
+        name: pair[0]
+        for name, pair in others.items()
+        if MISSING not in pair or uses(NAMES.get(name, name))
+    }
+
+
+@cache
+def is_locked(package: str) -> bool:
+    """Whether the package here is of the version in requirements.lock."""
+    lock = ROOT / "requirements.lock"
+    text = lock.read_text("utf-8") if lock.is_file() else ""
+    return f"\n{package}=={version_of(versions(), package)} " in text
 
 
 def commit() -> dict[str, Any]:

@@ -8,10 +8,13 @@ import json
 import math
 import os
 import secrets
+import tarfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
+from lzma import LZMAError
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +22,14 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from gladius.validate import InputError
-from reproduce.engine.nouns import FAILED, Cell, Record, Result, check_result
+from reproduce.engine.nouns import FAILED, NOT_RUN, Cell, Record, Result, check_result
 
+UNREADABLE = (
+    *(OSError, ValueError, LookupError, TypeError, AttributeError),
+    *(RecursionError, OverflowError),
+)
 HEAD, MIDDLE, TAIL = '{"checksum": "', '",\n"cell": ', "}\n"
+NOT_FINITE = ("nan", "inf", "-inf")  # as `encode` writes what JSON does not have
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,11 @@ class Stored:
         """Whether there is no result."""
         return self.status.startswith(FAILED)
 
+    @property
+    def not_run(self) -> bool:
+        """Whether what it needs was not installed, so that there may be a result now."""
+        return any(record.status == NOT_RUN for record in self.result.records)
+
 
 @dataclass(frozen=True)
 class Store:
@@ -53,22 +66,19 @@ class Store:
 
     def load(self, cell: Cell) -> Stored | None:
         """The stored cell, whatever its key; None, with a warning, if its file is unreadable."""
-        path = self.path(cell)
         try:
-            return decode(path.read_text(encoding="utf-8"), cell)
+            return decode(self.read(cell), cell)
         except FileNotFoundError:
             return None
-        except (
-            OSError,
-            ValueError,
-            LookupError,
-            TypeError,
-            AttributeError,
-            RecursionError,
-        ) as error:
+        except UNREADABLE as error:
             why = f"{type(error).__name__}: {error}"
-            warnings.warn(f"not readable, so computed again: {path} ({why})", stacklevel=2)
+            text = f"not readable, so as if it were not there: {self.path(cell)} ({why})"
+            warnings.warn(text, stacklevel=2)
             return None
+
+    def read(self, cell: Cell) -> str:
+        """The text of the cell's file."""
+        return self.path(cell).read_text(encoding="utf-8")
 
     def save(self, cell: Cell, text: str) -> Stored:
         """Write a cell's file, as `encode` gives it."""
@@ -91,6 +101,36 @@ class Store:
         except Timeout:
             hint = "another run is at work there: wait, or use another folder"
             raise InputError("build", str(self.folder), hint) from None
+
+
+@dataclass(frozen=True)
+class Archive(Store):
+    """Finished cells in a tar file, `folder`; they are read by name, and nothing is unpacked.
+
+    Raises:
+        InputError: the file is not readable.
+    """
+
+    texts: dict[str, str] = field(init=False, repr=False)  # file -> its content
+
+    def __post_init__(self) -> None:
+        try:
+            with tarfile.open(self.folder) as tar:
+                found = {member.name: tar.extractfile(member) for member in tar if member.isfile()}
+                texts = {
+                    name.removeprefix("./"): x.read().decode() for name, x in found.items() if x
+                }
+        except (OSError, EOFError, LZMAError, tarfile.TarError, ValueError) as error:
+            why = " ".join(f"not readable: {error}".split())
+            raise InputError("cells", str(self.folder), why) from None
+        object.__setattr__(self, "texts", texts)
+
+    def read(self, cell: Cell) -> str:
+        """The text of the cell's file."""
+        name = self.path(cell).relative_to(self.folder).as_posix()
+        if name not in self.texts:
+            raise FileNotFoundError(name)
+        return self.texts[name]
 
 
 def write(path: Path, content: str) -> None:
@@ -143,12 +183,9 @@ def decode(text: str, cell: Cell) -> Stored:
     content = json.loads(body)
     if content["spec"] != cell.spec():
         raise ValueError("it is another cell's")
+    if wrong := [name for name, kind in CELL.items() if not _is(content[name], kind)]:
+        raise TypeError(f"not of the types that a run writes: {', '.join(wrong)}")
     result, provenance = content["result"], content["provenance"]
-    if not isinstance(result["records"], list):
-        raise TypeError("its records are no list")
-    kinds = {"finished": str, "versions": dict, "cpu_seconds": float | int}
-    if not all(isinstance(provenance[name], kind) for name, kind in kinds.items()):
-        raise TypeError(f"it has to say how it was made: {', '.join(kinds)}")
     decoded = Result(
         tuple(
             Record(**{**record, "value": float(record["value"]), "se": float(record["se"])})
@@ -163,6 +200,52 @@ def decode(text: str, cell: Cell) -> Stored:
     if not stored.failed:
         check_result(decoded)
     return stored
+
+
+def _is(value: Any, kind: Any) -> bool:
+    """Whether a value that JSON held is of this kind, to its leaves.
+
+    A kind is a type, a test, a list of one kind, or a dict by names, by `str` for all. In none of
+    them a bool is a number.
+    """
+    if isinstance(kind, list):
+        return type(value) is list and all(_is(each, kind[0]) for each in value)
+    if isinstance(kind, dict):
+        kinds = dict.fromkeys(value, kind[str]) if str in kind else kind
+        return type(value) is dict and all(_is(value[name], each) for name, each in kinds.items())
+    return type(value) is kind if isinstance(kind, type) else bool(kind(value))
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (float, int) or value in NOT_FINITE
+
+
+def _are_numbers(value: Any) -> bool:
+    return all(map(_are_numbers, value)) if type(value) is list else _is_number(value)
+
+
+# of what is in a cell's file
+CELL: dict[str, Any] = {
+    "status": lambda text: text == "ok" or text.startswith(FAILED),
+    "key": str,
+    "provenance": {
+        "versions": {str: str},
+        "machine": {str: lambda x: x is None or type(x) in (str, int)},
+        "threads": int,
+        "device": str,
+        "finished": datetime.fromisoformat,
+        "cpu_seconds": lambda x: type(x) in (float, int) and 0 <= x < math.inf,
+    },
+    "result": {
+        "records": [
+            dict.fromkeys(("statistic", "status", "protocol", "row"), str)
+            | {"value": _is_number, "se": _is_number, "repetitions": int}
+        ],
+        "replications": {str: [_is_number]},
+        "arrays": {str: _are_numbers},
+        "cpu_seconds": _is_number,
+    },
+}
 
 
 def _sealed(body: str) -> str:

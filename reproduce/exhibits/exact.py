@@ -19,7 +19,6 @@ import pandas as pd
 
 from gladius.designs.bus import BusEngine
 from proofs_checks.printed_tables import cell
-from reproduce.cells import public_data
 from reproduce.cells.author_oracles import ESTIMATED, ESTIMATORS, KNOWN, ML
 from reproduce.cells.bus_exact import MEASURED
 from reproduce.cells.public_data import UNBOUNDED
@@ -32,7 +31,7 @@ from reproduce.paper.compare import read
 from reproduce.paper.judge import number
 
 NAME = "exact"
-with (Path(public_data.__file__).parent / "public_seeds.csv").open(encoding="utf-8") as file:
+with (Path(__file__).parents[1] / "cells" / "public_seeds.csv").open(encoding="utf-8") as file:
     FOUND = {line["data"]: line for line in csv.DictReader(file)}
 SEEDS = {name: int(line["seed"]) for name, line in FOUND.items()}  # what is drawn -> integer
 FREQUENCY, RUST, ML_IRL = "Frequency", "Rust", "ML-IRL"

@@ -45,11 +45,18 @@ def update(
     readme: Path, exhibits: Sequence[Exhibit], problems: Sequence[Finding], folder: Path
 ) -> list[Path]:
     """Write `contents`; the files that changed."""
-    wanted = contents(readme, exhibits, problems, folder)
-    changed = [p for p, t in wanted.items() if not p.exists() or p.read_text("utf-8") != t]
-    for path in changed:
-        write(path, wanted[path])
-    return changed
+    wanted = outdated(readme, exhibits, problems, folder)
+    for path, text in wanted.items():
+        write(path, text)
+    return list(wanted)
+
+
+def outdated(
+    readme: Path, exhibits: Sequence[Exhibit], problems: Sequence[Finding], folder: Path
+) -> dict[Path, str]:
+    """Those of `contents` that are not on the disk as they are here."""
+    wanted = contents(readme, exhibits, problems, folder).items()
+    return {p: text for p, text in wanted if not p.exists() or p.read_text("utf-8") != text}
 
 
 def contents(

@@ -5,6 +5,7 @@ README's sections, figures and tables of every exhibit, the ledger, and how all 
 """
 
 import html
+import os
 import re
 from base64 import b64encode
 from datetime import UTC, datetime
@@ -65,11 +66,18 @@ def page(folder: Path) -> str:
         date=datetime.now(UTC).date().isoformat(),
         ledger=ledger(folder),
         legend=re.findall(r"^- \*\*(.+?)\*\*: (.+)$", claim_pages, re.MULTILINE),
-        chain=Markup(markdown(CHAIN.read_text("utf-8"), level=2)),
+        chain=Markup(chain(folder)),
         made=made(folder),
         seeds=seeds.ROOT,
         rule=seeds.describe(Cell("fit", {"seeds": "table_2"}))["rule"],
     )
+
+
+def chain(folder: Path) -> str:
+    """HTML of the corrected statements and proofs, with links as they are seen from `folder`."""
+    link, text = re.compile(r"\]\((?!\w+:|#)([^)]+)\)"), CHAIN.read_text("utf-8")
+    text = link.sub(lambda x: f"]({os.path.relpath(CHAIN.parent / x[1], folder)})", text)
+    return markdown(text, level=2)
 
 
 def release() -> dict[str, str]:

@@ -91,6 +91,13 @@ def linked(html: str, page: Path, texts: Mapping[Path, str], site: Path) -> str:
     return LINK.sub(target, html)
 
 
+def anchored(html: str) -> str:
+    """The page without links to places that it lacks, as pdoc has of fields of a base class."""
+    ids = set(re.findall(r'id="([^"]+)"', html))
+    link = re.compile(r'<a href="#([^"]+)">(.*?)</a>', re.DOTALL)
+    return link.sub(lambda match: match[0] if match[1] in ids else match[2], html)
+
+
 def notebook(text: str, file: Path) -> str:
     """HTML of a page whose examples were run as the cells of a notebook, which `file` gets."""
     v4 = nbformat.v4
@@ -114,6 +121,8 @@ def interface(folder: Path) -> None:
     pdoc.render.configure(docformat="google", show_source=False)
     others = sorted({*MODULES, *METHODS.values()} - {"gladius"})
     pdoc.pdoc("gladius", r"!gladius\..*", *others, output_directory=folder)
+    for page in folder.rglob("*.html"):
+        write(page, anchored(page.read_text("utf-8")))
     lines = [f"- [`{name}`]({name.replace('.', '/')}.html)" for name in ("gladius", *others)]
     body = report.markdown("\n".join(["# API\n", *lines]))
     write(folder / "index.html", framed(body, "API", Path("api/index.html")))

@@ -1,5 +1,6 @@
 """The digest of a definition: what changes it, what does not, and where it looks."""
 
+import ast
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from proofs_checks.claims import claims, find
 from proofs_checks.decide import key
 from proofs_checks.digests import CODE, Definitions, _contents
 from proofs_checks.printed_tables import PUBLISHED
-from proofs_checks.syntax import parsed
+from proofs_checks.syntax import WALK, parsed
 
 FILES = {
     "__init__": "",
@@ -141,6 +142,9 @@ CHANGES = [
     # what a module does beside binding names
     ("late", "VALUE = 18", "VALUE = 18\nprint(VALUE)"),
     ("register", "METHODS = ", "import os\nos.environ['A'] = '1'\nMETHODS = "),
+    # what the package does, without which no module in it is imported
+    ("__init__", "", "from pack import deep as other\nother.FACTOR = 70\n"),
+    ("__init__", "", "import numpy as np\nnp.exp = np.log\n"),
 ]
 KEEPS = [
     ("start", '"""Says what it does."""', '"""Says more."""'),
@@ -156,6 +160,7 @@ KEEPS = [
     ("method", "11", "110"),
     ("relative", "15", "150"),
     ("kinds", "size: int", "size: float"),
+    ("__init__", "", "from pack.late import VALUE\n__all__ = ['VALUE']\n"),
 ]
 
 
@@ -229,6 +234,21 @@ def test_an_unknown_root_is_refused(folder: Path) -> None:
         Definitions(folder, ["pack"]).reached("pack.start:even", selected=["pack.none"])
 
 
+def other_files(source: str) -> list[str]:
+    """Expressions in which `__file__` is used in a form of which no digest has the contents."""
+    tree = ast.parse(WALK.sub("place", ast.unparse(ast.parse(source))))
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
+    texts = [ast.unparse(node) for node in nodes]
+    return [text for text in texts if text.rpartition(".")[2] == "__file__"]
+
+
+def test_a_file_in_a_form_that_digests_do_not_see_is_found() -> None:
+    right = "Path(__file__).parent, (Path(__file__).parents[1] / 'a' / 'b.csv').open()"
+    assert other_files(f"import pack\nX = {right}\n") == []
+    wrong = "Path(pack.__file__).parent, open(__file__), Path(__file__)"
+    assert other_files(f"import pack\nX = {wrong}\n") == ["__file__", "pack.__file__"]
+
+
 def test_what_digests_cannot_see_does_not_occur() -> None:
     """Places with code are these, whose readers add what they read; registers choose modules."""
     root, found = PUBLISHED.parents[1], dict[str, bool]()
@@ -238,6 +258,7 @@ def test_what_digests_cannot_see_does_not_occur() -> None:
         for each, bound in module.names.items():
             files = [f for b in bound for f in getattr(b, "pieces", ()) if isinstance(f, Path)]
             found |= {f"{name}.{each}": _contents(file) == "place" for file in files}
+        assert other_files(path.read_text("utf-8")) == [], path
         is_script = path.stem in ("__main__", "verify")  # which nothing imports
         assert is_script or module.effects == [], path
     code = {"proofs_checks.certificates.FOLDER", "proofs_checks.decide.ROOT"}
@@ -245,6 +266,7 @@ def test_what_digests_cannot_see_does_not_occur() -> None:
     code |= {"proofs_checks.verify.FOLDER"}
     assert {name for name, is_place in found.items() if is_place} == code
     data = {"proofs_checks.printed_tables.PUBLISHED", "gladius.designs.experts.WEIGHTS"}
+    data |= {"reproduce.exhibits.exact.FOUND"}
     assert data <= found.keys()
 
 

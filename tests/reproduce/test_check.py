@@ -2,6 +2,9 @@
 
 import json
 import os
+import re
+import shutil
+import tarfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,16 +15,19 @@ import pytest
 from typer.testing import CliRunner
 
 from gladius.validate import InputError
-from proofs_checks.digests import Definitions
+from proofs_checks import ledger
+from proofs_checks.digests import Definitions, file_sha256
 from reproduce import __main__ as command
 from reproduce import exhibits
 from reproduce import run as runner
-from reproduce.engine import check, provenance
+from reproduce.engine import check, keys, output, provenance
 from reproduce.engine.nouns import Entry
 from reproduce.engine.output import MANIFESTS
 from reproduce.engine.provenance import ROOT
+from reproduce.engine.store import Archive
+from reproduce.engine.view import View
 from reproduce.pages import readme, response
-from tests.reproduce.toys import toy
+from tests.reproduce.toys import files, toy
 
 Run = Callable[..., runner.Outcome]
 SECTIONS = ("summary", "findings", "exhibits", "machines", "claims")
@@ -90,18 +96,145 @@ def test_a_changed_setting_or_module_is_older_code(
     assert problems(tmp_path / "out").count("older code") == 2
 
 
-def test_a_run_that_computes_and_draws_nothing_leaves_the_manifest_with_its_commit(
+def test_a_run_that_gives_the_same_files_leaves_the_manifest_with_its_commit_and_times(
     committed: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """From cells that another machine computed again too; an edited file is written again."""
     committed(toy())
-    path = tmp_path / "out" / "manifests" / "toy.json"
-    before = path.read_text()
+    before = tables(tmp_path / "out")
     monkeypatch.setattr(provenance, "commit", lambda: {"commit": "another", "dirty": True})
-    committed(toy())
-    assert path.read_text() == before
+    monkeypatch.setattr(provenance, "machine", lambda: {"processor": "P", "cores": 64})
     (tmp_path / "out" / "toy.csv").write_text("edited")
+    for folder in ("build", "elsewhere"):
+        committed(toy(), build=tmp_path / folder)
+        assert tables(tmp_path / "out") == before
+    change(tmp_path / "out", dirty=True)
+    committed(toy(), build=tmp_path / "elsewhere")
+    made = json.loads((tmp_path / "out" / "manifests" / "toy.json").read_text())
+    assert (made["commit"], made["machines"][0]["cores"]) == ("another", 64)
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    """All files but the timings."""
+    return {name: text for name, text in files(folder).items() if "timings" not in name}
+
+
+def packed(tmp_path: Path) -> Path:
+    """The toys' cells as a tar file."""
+    with tarfile.open(tmp_path / "cells.tar.xz", "w:xz") as tar:
+        tar.add(tmp_path / "build", ".")
+    return tmp_path / "cells.tar.xz"
+
+
+def forge(folder: Path, name: str, text: str) -> None:
+    """Another file, with its digest in the manifest."""
+    (folder / name).write_text(text)
+    listed = json.loads((folder / "manifests" / "toy.json").read_text())["files"]
+    change(folder, files=listed | {name: file_sha256(folder / name)})
+
+
+def differing(*names: str) -> tuple[str, ...]:
+    return tuple(f"{name} differs from what the stored results give" for name in names)
+
+
+def test_a_file_that_was_changed_with_its_digest_is_found_and_drawn_again(
+    committed: Run, tmp_path: Path
+) -> None:
     committed(toy())
-    assert json.loads(path.read_text())["commit"] == "another"
+    out, cells, before = tmp_path / "out", packed(tmp_path), tables(tmp_path / "out")
+    assert check.check([toy()], out, cells)[0].others == ()
+    csv = (out / "toy.csv").read_text()
+    for name, text in (("toy.csv", csv.replace("1", "2", 1)), ("toy.tex", "a forged table")):
+        forge(out, name, text)
+        (found,) = check.check([toy()], out, cells)
+        assert (found.problems, found.others) == ((), differing("manifests/toy.json", name))
+        committed(toy())
+        assert tables(out) == before
+    forge(out, "toy_more.csv", csv)
+    found = check.check([toy()], out, cells)[0]
+    assert found.others == differing("manifests/toy.json", "toy_more.csv")
+    committed(toy())
+    change(out, cpu_seconds=0.0, versions=[])
+    found = check.check([toy()], out, cells)[0]
+    assert found.others == differing("manifests/toy.json")
+
+
+def test_a_cell_that_the_archive_lacks_and_an_archive_that_is_damaged_are_named(
+    committed: Run, tmp_path: Path
+) -> None:
+    committed(toy(rows=("10",)))
+    (tmp_path / "build" / "dangling").symlink_to("nowhere")
+    cells = packed(tmp_path)
+    committed(toy())
+    (said,) = check.check([toy()], tmp_path / "out", cells)[0].others
+    assert said.endswith("cells = 'cells.tar.xz': it lacks some that are readable")
+    for content in (b"no archive", cells.read_bytes()[:400]):
+        cells.write_bytes(content)
+        with pytest.raises(InputError, match="not readable"):
+            check.check([toy()], tmp_path / "out", cells)
+
+
+def test_older_code_draws_nothing_again_and_what_cannot_be_drawn_is_named(
+    committed: Run, tmp_path: Path
+) -> None:
+    def render(results: View, out: Path) -> None:
+        raise ValueError("no such column")
+
+    committed(toy())
+    out, cells = tmp_path / "out", packed(tmp_path)
+    (found,) = check.check([replace(toy(), render=render)], out, cells)
+    assert (found.problems, found.others) == ((check.PROBLEMS["view"],), ())
+    definitions, other = Definitions(), replace(toy(), render=render)
+    change(out, view=keys.view(definitions, other))
+    (found,) = check.check([other], out, cells)
+    assert found.others == ("this tree cannot make it: failed: ValueError: no such column",)
+    change(out, view=keys.view(definitions, toy()), code="0")
+    forge(out, "toy.tex", "a forged table")  # of older cells: the code that draws is of this tree
+    (found,) = check.check([toy()], out, cells)
+    assert found.problems == (check.PROBLEMS["code"],)
+    assert found.others == differing("manifests/toy.json", "toy.tex")
+
+
+FIGURE = {"drawn by": "one version"}
+
+
+def test_a_figure_of_another_version_of_matplotlib_is_neither_wrong_nor_replaced(
+    committed: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def render(results: View, out: Path) -> None:
+        (out / "toy.pdf").write_text(FIGURE["drawn by"])
+
+    exhibit, out = replace(toy(), render=render), tmp_path / "out"
+    committed(exhibit)
+    before, cells = tables(out), packed(tmp_path)
+    monkeypatch.setitem(FIGURE, "drawn by", "another version")
+    monkeypatch.setattr(output, "is_locked", lambda package: package != "matplotlib")
+    assert check.check([exhibit], out, cells)[0].others == ()
+    committed(exhibit)
+    assert tables(out) == before
+    monkeypatch.setattr(output, "is_locked", lambda package: True)
+    (found,) = check.check([exhibit], out, cells)
+    assert found.others == differing("manifests/toy.json", "toy.pdf")
+    committed(exhibit)
+    assert tables(out)["toy.pdf"] == b"another version"
+
+
+def test_the_version_of_the_lock_is_known() -> None:
+    lock = (ROOT / "requirements.lock").read_text("utf-8")
+    assert provenance.is_locked("pandas") == (f"\npandas=={pd.__version__} " in lock)
+    assert not provenance.is_locked("python")
+
+
+def test_the_archive_of_this_checkout_gives_its_files() -> None:
+    """Of exhibits that are quick to draw, and where the code that draws them is of this tree."""
+    loaded = [exhibits.load(name) for name in ("figure_gumbel", "table_2", "table_a1")]
+    for found in check.check(loaded, runner.GENERATED, runner.CELLS)[:-1]:
+        assert found.others == ()
+    store = Archive(runner.CELLS)
+    cells = {
+        entry.cell for name in exhibits.names() for entry in exhibits.load(name).entries(False)
+    }
+    assert all(store.load(cell) for cell in cells if not cell.settings.get("long"))
 
 
 def test_versions_are_told_and_do_not_decide(committed: Run, tmp_path: Path) -> None:
@@ -130,10 +263,41 @@ def test_the_command_exits_1_and_names_what_is_older(
     assert "toy: of this tree" in result.output
     committed(toy(), toy(name="other"))
     assert CliRunner().invoke(command.app, ["check", "--out", str(tmp_path / "out")]).exit_code == 0
-    (tmp_path / "out" / readme.VERDICTS_FILE).write_text("other verdicts\n")
-    result = CliRunner().invoke(command.app, ["check", "--out", str(tmp_path / "out")])
-    assert result.exit_code == 1
-    assert "verdicts.csv: not of these numbers" in result.output
+
+
+def test_the_command_finds_a_digit_of_each_page_and_another_template(
+    committed: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is as the checkout's, with the README above it."""
+    out, path = tmp_path / "out", tmp_path / "README.md"
+    committed(toy())
+    (out / "claims.csv").write_text(LEDGER)
+    path.write_text(PAGE)
+    for name, value in (("ROOT", tmp_path), ("runner.GENERATED", out)):
+        monkeypatch.setattr(f"reproduce.__main__.{name}", value)
+    monkeypatch.setattr(runner, "CELLS", packed(tmp_path))
+    monkeypatch.setattr(exhibits, "names", lambda: ("toy",))
+    load = exhibits.load  # which the templates use for others
+    monkeypatch.setattr(exhibits, "load", lambda name: toy() if name == "toy" else load(name))
+
+    def wrong() -> list[str]:
+        result = CliRunner().invoke(command.app, ["check"])
+        assert result.exit_code == (result.output != "toy: of this tree\n")
+        return re.findall(r"^(\S+): the results and templates give another", result.output, re.M)
+
+    pages = [path, path.with_name(response.FILE), *map(out.joinpath, readme.PAGES)]
+    pages.append(out / readme.VERDICTS_FILE)
+    assert wrong() == [page.name for page in pages]
+    assert CliRunner().invoke(command.app, ["readme"]).exit_code == 0
+    assert wrong() == []
+    for page in pages:
+        text = page.read_text("utf-8")
+        page.write_text(re.sub("[0-9a-z](?=[^0-9a-z]*$)", "8", text, count=1), "utf-8")
+        assert wrong() == ([page.name] if page != path else [])
+        page.write_text(text, "utf-8")
+    path.write_text(path.read_text("utf-8").replace("Of 2 statements", "Of 3 statements"))
+    monkeypatch.setitem(readme.PAGES, "FINDINGS.md", "limits.md")
+    assert wrong() == ["README.md", "FINDINGS.md"]
 
 
 def test_the_ledger_is_stamped_when_it_is_made_and_checked(
@@ -154,6 +318,57 @@ def test_the_ledger_is_stamped_when_it_is_made_and_checked(
         check.stamp("claims", tmp_path)
     with pytest.raises(InputError, match="choose one of claims"):
         check.stamp("table_2", tmp_path)
+
+
+def test_a_ledger_that_was_changed_with_its_digests_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """claims.csv, the errata and the pages, each made again; what instances showed stays."""
+    monkeypatch.setattr(check, "of_claims", lambda: {"smoke": False, "code": "", "view": ""})
+    shutil.copy(runner.GENERATED / "claims.csv", tmp_path)
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "claims").mkdir()
+    for name, text in ledger.again(tmp_path).items():
+        (tmp_path / name).write_text(text, "utf-8")
+    texts = files(tmp_path)
+
+    def others() -> tuple[str, ...]:
+        listed = {name: file_sha256(tmp_path / name) for name in check.FILES["claims"]}
+        made = check.of_claims() | {"files": listed, "dirty": False}
+        (tmp_path / "manifests" / "claims.json").write_text(json.dumps(made))
+        (found,) = check.check([], tmp_path, runner.CELLS)
+        assert found.problems == ()
+        return found.others
+
+    assert others() == ()
+    changes = {"claims.csv": (",holds,", ",fails,"), "ERRATA.md": ("1", "2")}
+    changes["claims/README.md"] = ("108", "109")
+    for name, (old, new) in changes.items():
+        text = texts[name].decode()
+        assert old in text
+        (tmp_path / name).write_text(text.replace(old, new, 1), "utf-8")
+    (tmp_path / "claims" / "more.md").write_text("a page")
+    assert others() == differing(*sorted([*changes, "claims/more.md"]))
+    first, _, rest = texts["claims.csv"].decode().partition("\n")
+    (tmp_path / "claims.csv").write_text(f"{first}\n{rest.partition(chr(10))[2]}", "utf-8")
+    assert "this tree cannot make it: failed: KeyError" in others()[0]
+
+
+def test_a_theorem_with_another_name_in_coq_makes_the_ledger_older(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = tmp_path / "proofs_checks"
+    for name in ("coq", "corrected"):
+        shutil.copytree(ROOT / "proofs_checks" / name, copied / name)
+    monkeypatch.setattr(check, "ROOT", tmp_path)
+    before = check.of_claims()
+    for file, old in (("coq/paper_pl.v", "lemma_8_holds"), ("corrected/corrected.md", "Theorem")):
+        text = (copied / file).read_text("utf-8")
+        assert old in text
+        (copied / file).write_text(text.replace(old, "renamed"), "utf-8")
+        after = check.of_claims()
+        assert (after["code"], after["view"] != before["view"]) == (before["code"], True)
+        before = after
 
 
 LEDGER = "id,verdict,printed,severity\na,fails,yes,theorem\nb,holds,yes,\nc,holds,no,\n"

@@ -22,10 +22,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from gladius.validate import InputError
+from proofs_checks.digests import Definitions
 from reproduce import __main__ as command
 from reproduce import exhibits
 from reproduce import run as runner
-from reproduce.engine import provenance, seeds
+from reproduce.engine import keys, provenance, seeds
 from reproduce.engine.nouns import Exhibit
 from reproduce.engine.output import STAGING
 from reproduce.engine.progress import progress
@@ -338,6 +339,25 @@ def test_an_unreadable_cell_is_missing_with_a_warning_that_names_it(
         (("result", "replications"), []),
         (("provenance",), {}),
         (("provenance", "cpu_seconds"), None),
+        # of another type at a leaf
+        (("result", "records", 0, "value"), True),
+        (("result", "records", 0, "value"), "1.5"),
+        (("result", "records", 0, "value"), 10**400),
+        (("result", "records", 0, "repetitions"), 5.5),
+        (("result", "records", 0, "statistic"), 3),
+        (("result", "replications", "MAPE", 0), False),
+        (("result", "arrays"), {"table": [[1.0, 2.0], [1.0, True]]}),
+        (("result", "cpu_seconds"), None),
+        (("provenance", "cpu_seconds"), -1e9),
+        (("provenance", "cpu_seconds"), math.inf),
+        (("provenance", "finished"), "zzz"),
+        (("provenance", "versions"), {"numpy": 3}),
+        (("provenance", "versions"), ["numpy"]),
+        (("provenance", "machine", "processor"), ["P"]),
+        (("provenance", "threads"), "1"),
+        (("status",), "fine"),
+        (("status",), 3),
+        (("key",), None),
     ],
 )
 def test_a_forged_cell_is_computed_again(
@@ -374,6 +394,82 @@ def test_cells_of_other_versions_are_said_and_computed_again_only_if_asked(
     again = run(toy(), recompute_other_versions=True)
     assert (len(again.computed), again.reused) == (6, 0)
     assert run(toy()).reused == 6
+
+
+def lacking(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if a package were not installed."""
+    here = provenance.versions() | {package: provenance.MISSING}
+    monkeypatch.setattr(provenance, "versions", lambda: here)
+
+
+def test_a_package_that_is_missing_is_recorded_and_said_of_cells_that_use_it_alone(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The toys use numpy and no econirl, whose data are those of the exhibit `rust`."""
+    monkeypatch.setattr(provenance, "PACKAGES", ("numpy", "no-such-package"))
+    provenance.versions.cache_clear()
+    made = provenance.versions()
+    provenance.versions.cache_clear()
+    assert (made["numpy"], made["no-such-package"]) == (np.__version__, "none")
+    monkeypatch.undo()
+    run(toy())
+    with monkeypatch.context() as patch:
+        lacking("econirl", patch)
+        assert run(toy()).reused == 6
+        run(toy(), name="without")
+    assert run(toy(), name="without").reused == 6
+    lacking("numpy", monkeypatch)
+    with pytest.warns(UserWarning, match=r"6 cells .* numpy .*; here numpy none: reused"):
+        outcome = run(toy(), recompute_other_versions=True)  # which it cannot
+    assert outcome.reused == 6
+    definitions, uses = Definitions(), dict[str, bool]()
+    for name in ("rust", "figure_gumbel"):
+        cell = exhibits.load(name).entries(False)[0].cell
+        uses[name] = definitions.uses(keys.pieces(definitions, cell, "cpu"), "econirl")
+    assert uses == {"rust": True, "figure_gumbel": False}
+
+
+@pytest.mark.parametrize("trouble", ["not run", "raise"])
+def test_numbers_are_never_replaced_by_none_and_what_was_not_run_is_run_once_it_can(
+    run: Run, tmp_path: Path, trouble: str
+) -> None:
+    """Without the package the cells say so; the exhibit of before stays, with one line."""
+    can, cells = tmp_path / "can", ["10A", "10B"]
+    can.touch()
+    exhibit = toy(rows=("10",), trouble=dict.fromkeys(cells, trouble), until=can)
+    run(exhibit)
+    before = tables(tmp_path / "out")
+    can.unlink()
+    without = run(exhibit, build=tmp_path / "other")
+    assert tables(tmp_path / "out") == before
+    (why,) = without.unchanged.values()
+    assert why.startswith({"raise": "failed: ZeroDiv", "not run": "install it"}[trouble])
+    fresh = run(exhibit, build=tmp_path / "other", name="fresh")
+    assert (labels(fresh.computed), fresh.unchanged) == (set(cells), {})
+    assert numbers(tmp_path / "outfresh")["value"].isna().all()
+    kind = {"raise": "failed", "not run": "not_run"}[trouble]
+    assert json.loads((tmp_path / "outfresh/manifests/toy.json").read_text())["cells"] == {kind: 2}
+    can.touch()
+    after = run(exhibit, build=tmp_path / "other", name="fresh")
+    assert labels(after.computed) == set(cells)
+    assert numbers(tmp_path / "outfresh")["value"].notna().any()
+    assert run(exhibit, build=tmp_path / "other", name="fresh").reused == 2
+
+
+def test_the_command_says_in_one_line_that_an_exhibit_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exhibit = toy(rows=("10",), columns=("A",), trouble={"10A": "not run"}, until=tmp_path / "can")
+    monkeypatch.setattr(exhibits, "names", lambda: ("toy",))
+    monkeypatch.setattr(exhibits, "load", {"toy": exhibit}.__getitem__)
+    told = ["run", "--workers", "0", "--out", str(tmp_path / "out"), "--build"]
+    (tmp_path / "can").touch()
+    CliRunner().invoke(command.app, [*told, str(tmp_path / "a")])
+    (tmp_path / "can").unlink()
+    result = CliRunner().invoke(command.app, [*told, str(tmp_path / "b")])
+    said = "toy: no cell has a number (install it), so its files are still those of before"
+    assert result.output.splitlines()[-1] == said
+    assert result.exit_code == 0
 
 
 def test_cells_are_readable_as_the_umask_says(run: Run, tmp_path: Path) -> None:
@@ -553,6 +649,23 @@ def test_a_manifest_cannot_remove_the_files_of_another_exhibit(run: Run, tmp_pat
     assert "METHODS.md" in after
     assert "toy_old.pdf" not in after
     assert set(manifest(tmp_path)["files"]) == {"toy.csv", "toy.tex"}
+
+
+def test_a_manifest_cannot_remove_the_files_of_an_exhibit_with_a_longer_name(
+    run: Run, tmp_path: Path
+) -> None:
+    run(toy(name="toy_other"), toy())
+    others = {name: text for name, text in files(tmp_path / "out").items() if "other" in name}
+    listed = manifest(tmp_path)["files"]
+    listed |= {name: "0" for name in others if "/" not in name} | {"toy_old.csv": "0"}
+    content = json.dumps(manifest(tmp_path) | {"files": listed})
+    (tmp_path / "out/manifests/toy.json").write_text(content)
+    (tmp_path / "out" / "toy_old.csv").touch()
+    run(toy())
+    after = files(tmp_path / "out")
+    assert len(others) == 3
+    assert others.items() <= after.items()
+    assert "toy_old.csv" not in after
 
 
 def test_a_manifest_of_deep_json_is_unreadable_and_no_traceback(run: Run, tmp_path: Path) -> None:

@@ -16,9 +16,10 @@ from reproduce.run import GENERATED
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site without what `tox -e docs` alone can make: a kernel's outputs and the API."""
     out = tmp_path_factory.mktemp("site")
-    csv = '<a href="claims.csv">numbers</a> <a href="ERRATA.md#E1">E1</a>'
+    body = '<a href="claims.csv">numbers</a> <a href="ERRATA.md#E1">E1</a>'
+    body += report.chain(GENERATED)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report, "page", lambda folder: csv)
+        patch.setattr(report, "page", lambda folder: body)
         patch.setattr(site, "notebook", lambda text, file: report.markdown(text))
         patch.setattr(site, "interface", lambda folder: site.write(folder / "index.html", ""))
         site.build(out, GENERATED)
@@ -26,9 +27,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def dead(page: Path) -> list[str]:
-    """Links of a page to nothing."""
+    """Links of a page to nothing, and those whose target was dropped."""
     text = page.read_text("utf-8")
-    found = []
+    found = [tag for tag in re.findall(r"<a\b[^>]*>", text) if not re.search(r" (href|id)=", tag)]
+    found += [f"#{x}" for x in re.findall(r'href="#([^"]*)"', text) if f'id="{x}"' not in text]
     for _, target, anchor in site.LINK.findall(text):
         path = page.parent / unquote(target)
         is_anchor = not anchor or f'id="{anchor[1:]}"' in path.read_text("utf-8")
@@ -44,10 +46,32 @@ def test_every_link_leads_somewhere(built: Path) -> None:
     assert [(page, dead(built / page)) for page in found if dead(built / page)] == []
     errata = built / "paper_tables/generated/ERRATA.html"
     assert 'href="claims/index.html"' in errata.read_text("utf-8")
-    for name, lost in (("ERRATA.html", "claims/index.html"), ("report.html", "#E1")):
-        page = errata.with_name(name)  # the controls
-        page.write_text(page.read_text("utf-8").replace(lost, f"{lost}x"), "utf-8")
-        assert any(link.endswith(f"{lost}x") for link in dead(page))
+    of_report = errata.with_name("report.html").read_text("utf-8")
+    assert of_report.count('href="../../proofs_checks/coq/') >= 40
+    for name, link, broken in (  # the controls
+        ("ERRATA.html", "claims/index.html", "claims/index.htmlx"),
+        ("report.html", "#E1", "#E1x"),
+        ("report.html", '<a href="../../proofs_checks/coq/level.v">', "<a >"),
+        ("METHODS.html", "</nav>", '<a href="#nowhere">'),
+    ):
+        page, text = errata.with_name(name), errata.with_name(name).read_text("utf-8")
+        page.write_text(text.replace(link, broken, 1), "utf-8")
+        assert [x.endswith(re.sub('.*href="|">', "", broken)) for x in dead(page)] == [True]
+        page.write_text(text, "utf-8")
+
+
+def test_the_bar_and_the_readme_lead_to_the_pages_for_editors_and_authors(built: Path) -> None:
+    generated = "paper_tables/generated"
+    bar = (built / "gladius/your_data.html").read_text("utf-8").partition("</nav>")[0]
+    pages = [f"{generated}/{x}" for x in ("FINDINGS", "EXHIBITS", "METHODS", "REPLICATION")]
+    assert all(f'href="../{page}.html"' in bar for page in [*pages, "RESPONSE"])
+    links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text("utf-8"))
+    assert {f"{generated}/REPLICATION.md", "RESPONSE.md"} <= {*links}
+
+
+def test_a_link_to_a_place_that_the_page_lacks_is_none() -> None:
+    page = '<p id="a"><a href="#a">A</a> <a href="#b"><code>b</code></a> <a href="c#b">c</a>'
+    assert site.anchored(page) == page.replace('<a href="#b"><code>b</code></a>', "<code>b</code>")
 
 
 def test_a_folder_or_what_is_not_there_is_no_link(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from reproduce.engine.store import Store, Stored, decode, encode
 from tests.reproduce.toys import toy
 
 CELL = Cell("tests.reproduce.toys:compute", {"repetitions": 5})
-MADE = {"finished": "now", "cpu_seconds": 1.0, "versions": {}}
+MADE: dict[str, Any] = {"finished": "2026-11-28T12:00:00+00:00", "cpu_seconds": 1.0, "versions": {}}
+MADE |= {"machine": {"cores": 2}, "threads": 1, "device": "cpu"}
 
 texts = st.text(min_size=1, max_size=8)
 keys = st.tuples(texts, texts, st.integers(0, 1000), texts)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from gladius.validate import InputError
 from reproduce.engine import seeds
-from reproduce.engine.nouns import Cell, Entry, Exhibit, Record, Result, summarise
+from reproduce.engine.nouns import NOT_RUN, Cell, Entry, Exhibit, Record, Result, summarise
 from reproduce.engine.view import View
 
 ROWS = ("10", "20", "30")
@@ -64,6 +64,8 @@ def compute(cell: Cell) -> Result:
         Path(until).touch()
     if trouble.startswith("kill"):
         os.kill(os.getpid(), signal.SIGKILL)
+    if trouble == "not run":
+        return Result((Record("install it", math.nan, status=NOT_RUN, repetitions=0),))
     if trouble == "none":
         return None  # type: ignore[return-value]  # the mistake that is tested
     if trouble == "empty":
