@@ -162,5 +162,6 @@ def environment(folder: Path) -> Environment:
     made.globals["trainings"] = lambda: trainings.sizes(folder)
     made.globals["accounts"] = lambda: scorecard.accounts(numbers.verdicts)
     made.globals["not_run"] = lambda: scorecard.not_run(numbers.verdicts)
+    made.globals["trained_once"] = lambda: scorecard.trained_once(numbers.verdicts)
     made.globals |= {name: getattr(numbers, name) for name in names}
     return made

@@ -5,7 +5,7 @@ quantity, and so is a number that a second table repeats. Functions of other pri
 inputs are not counted. The verdict on a quantity is the worst of its printed numbers (WORST).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ import pandas as pd
 
 from reproduce.engine.nouns import Exhibit
 from reproduce.paper import compare, origins, published
-from reproduce.paper.compare import ABSENT, BLANK, GIVEN
+from reproduce.paper.compare import ABSENT, BLANK, GIVEN, SAME_DATA
 from reproduce.paper.judge import DIFFERS, TESTED, UNCLEAR
 from reproduce.paper.origins import quantity as quantity
 from reproduce.paper.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
@@ -122,9 +122,17 @@ def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
 
 def not_run(frame: pd.DataFrame) -> list[str]:
     """The tables and figures for which GLADIUS itself was not run, as `Figure 1`."""
-    is_absent = frame[frame["rule"].eq(PROCEDURE)].groupby("exhibit")["verdict"].agg(set)
-    names = [str(name) for name, words in is_absent.items() if words == {ABSENT}]
-    return [name.replace("_", " ").title() for name in names]
+    return _of_gladius(frame, lambda words: words == {ABSENT})
+
+
+def trained_once(frame: pd.DataFrame) -> list[str]:
+    """Those for which GLADIUS was trained once on the public data, which is no test."""
+    return _of_gladius(frame, lambda words: SAME_DATA in words)
+
+
+def _of_gladius(frame: pd.DataFrame, is_so: Callable[[set[str]], bool]) -> list[str]:
+    words = frame[frame["rule"].eq(PROCEDURE)].groupby("exhibit")["verdict"].agg(set)
+    return [str(name).replace("_", " ").title() for name, of in words.items() if is_so(of)]
 
 
 def distinct(frame: pd.DataFrame) -> dict[str, str]:
