@@ -28,7 +28,7 @@ MANIFESTS = "manifests"
 STAGING = ".staging-"  # then the process that writes there
 DIGITS = 12  # of a cell's digest in a manifest's costs
 TIMINGS = "_timings"
-MADE_OF = ("title", "smoke", "code", "view")  # what drew the files, and of what
+MADE_OF = ("title", "smoke", "code", "view", "devices")  # what drew the files, and of what
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -38,8 +38,8 @@ def write_exhibit(
     """The files: CSVs, what `render` adds; with the manifest they are swapped in when all are made.
 
     The old manifest stays where it lists the same files, drawn by the same, committed code: another
-    machine's times and dates are no change. Files that are no longer made go, but whatever the
-    manifest lists, none of another exhibit.
+    machine's times and dates are no change, another device is. Files that are no longer made go,
+    but whatever the manifest lists, none of another exhibit.
     """
     old = read_manifest(out, exhibit.name)
     before: dict[str, str] = old.get("files", {})
