@@ -39,6 +39,7 @@ from gladius.validate import (
     Integers,
     asked,
     check_choice,
+    check_discount,
     check_finite,
     check_whole,
     generator,
@@ -85,6 +86,10 @@ class Results(Estimate):
     options: Mapping[str, Any]
     name: str
     exchange: Exchange | None = None
+
+    def __post_init__(self) -> None:
+        check_discount(self.discount)  # of a file, too
+        check_choice("name", self.name, METHODS)
 
     def __repr__(self) -> str:
         """One line: method, status, observations."""
@@ -549,7 +554,7 @@ class Results(Estimate):
         return list(fits)
 
     def save(self, folder: Path | str) -> None:
-        """Write this to a folder, as JSON and npz; `gladius.load` reads it."""
+        """Write this to a folder, as JSON, npz and checksums; `gladius.load` reads it."""
         save(self, folder)
 
     def _check(self, states: Array | pd.DataFrame) -> Array:
