@@ -187,7 +187,7 @@ def check_start(start: Array | None, shape: tuple[int, ...]) -> Array:
 def check_form(reward: object) -> LinearReward:
     """The form, or an error: no method assumes one."""
     if not isinstance(reward, LinearReward):
-        hint = "say what the reward is linear in: reward=LinearReward(design), see linear_reward.py"
+        hint = "say what the reward is linear in: reward=LinearReward(design), or a formula"
         raise InputError("reward", reward, hint)
     return reward
 
