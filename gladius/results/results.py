@@ -60,6 +60,7 @@ COLUMNS = (
 )
 Labels = Integers | int | str | Sequence[str]
 SOLVER_GAP = 1e-9  # nats an observation by which two solvers may end apart
+MARGIN = 0.1  # of a feature's range, by which a test set may exceed it without a word
 BATCH, ROWS = 20, 300_000  # refits, and observations of more than one, in memory together
 
 
@@ -257,7 +258,7 @@ class Results(Estimate):
         """(n,) estimated r(s, a), actions by number or by name; (n, A) of all without actions.
 
         Warns:
-            UserWarning: a state lies outside those observed, and the fit has no form of r.
+            UserWarning: a state lies far outside those observed, and the fit has no form of r.
         """
         at = self._check(states)
         self._warn_of_extrapolation(at)
@@ -276,14 +277,15 @@ class Results(Estimate):
         return super().reward(at, given)
 
     def _warn_of_extrapolation(self, states: Array) -> None:
-        """Warn of a feature outside its observed values, unless the user's form says what r is."""
+        """Warn of a feature far from its observed values, unless the user's form says what r is."""
         if "reward" in self.options:
             return
         data = self.data
         both = np.concatenate([data.states, data.next_states[~data.done]])
         ends = zip(data.feature_names, states.T, both.min(axis=0), both.max(axis=0), strict=True)
         for name, x, low, high in ends:
-            outside = x[(x < low) | (x > high)]
+            margin = MARGIN * (high - low)
+            outside = x[(x < low - margin) | (x > high + margin)]
             if len(outside):
                 message = f"{name}: {outside[0]:g} lies outside the {low:g} to {high:g} observed,"
                 message += " where r-hat is extrapolated and can be far off"

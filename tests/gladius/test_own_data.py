@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import fields, replace
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +79,13 @@ def test_a_state_outside_the_observed_ones_is_reported() -> None:
     for ask in (fit.reward, fit.reward_frame):
         with pytest.warns(UserWarning, match=rf"^s0: 1e\+06 lies outside the 1 to {high:g} obs"):
             ask(np.array([[2.0], [1e6]]))
-    fit.reward_frame(np.array([[1.0], [high]]))
-    drawn = fit.bootstrap(lambda one: one.reward(np.array([[high]]), 0), 5)  # some never saw it
-    assert drawn.shape == (5, 1)
+    fit.reward_frame(np.array([[1.0], [high + 0.09 * (high - 1)]]))
+    with pytest.warns(UserWarning, match="lies outside"):
+        fit.reward(np.array([[1.0 - 0.11 * (high - 1)]]))
+    few = gladius.fit(gladius.BusEngine().simulate(6, rng=0), "plug_in", **KNOWN)
+    last = few.data.states.max(keepdims=True)
+    drawn = few.bootstrap(lambda one: one.reward(last + 0.5, 0), 10)  # some never saw the last
+    assert drawn.shape == (10, 1)
     form = gladius.fit(BUSES, "nfxp", reward=BUS_REWARD, **KNOWN)
     assert form.reward(np.array([[1e6]]), 0) == pytest.approx(1e6 * form.reward(np.ones((1, 1)), 0))
 
@@ -189,7 +194,7 @@ def test_a_dollar_in_a_name_is_no_formula(kind: str) -> None:
     for plot in (plot_reward, plot_choices):
         figure = Figure()
         axes = plot(fit, figure.subplots())
-        figure.canvas.draw()
+        figure.savefig(BytesIO())
         assert axes.get_xlabel().replace(r"\$", "$") == bad
 
 
