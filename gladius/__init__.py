@@ -64,7 +64,7 @@ else:
         return getattr(import_module(MODULES[name]), name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *MODULES, *SUBMODULES})
+        return sorted({*__all__, *SUBMODULES, *(name for name in globals() if name[:2] == "__")})
 
 
 __version__ = "0.4.0"

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gladius import __version__
 from gladius.methods import fit
 from gladius.model.reward_form import linear_in_features
 from gladius.model.state_anchor import read_anchor_action
@@ -29,7 +30,7 @@ from gladius.panel.record import Transitions, distinct_rows, index_rows
 from gladius.register import METHODS, needs
 from gladius.results.results import Results
 from gladius.results.summary import lines_of
-from gladius.validate import InputError
+from gladius.validate import InputError, needs_torch
 
 MOST_STATES = 200  # with more, the table has a grid: GRID_VALUES of each column
 GRID_VALUES = 20
@@ -52,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=(__doc__ or "").split("\n", 2)[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    cli.add_argument("--version", action="version", version=f"gladius-checked {__version__}")
     cli.add_argument("csv", type=Path, help="one row a period, in order of time or with --time")
     cli.add_argument("--state", action="append", required=True, help="a column of s; repeat it")
     cli.add_argument("--action", required=True, help="the column of a, whole numbers from 0")
@@ -84,7 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options["anchor_action"] = int(label) if is_number else label
         if given.function_class is not None:
             options["function_class"] = given.function_class
-        if "form" in needs(given.method):
+        with needs_torch("method", given.method):
+            has_form = "form" in needs(given.method)
+        if has_form:
             number, features = data.number_of_actions, data.feature_names
             action, _ = read_anchor_action([data], options["anchor_action"])
             form = number, action, given.anchor_reward, features

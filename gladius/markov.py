@@ -20,7 +20,6 @@ import numpy as np
 from scipy.special import chdtrc
 
 from gladius.erm.misfit import BINS, DOUBTFUL, bins_of
-from gladius.erm.observations.features import Inputs
 from gladius.methods import fit
 from gladius.model.estimate import StateFunction
 from gladius.panel.anchor import AnchorReward
@@ -114,6 +113,8 @@ def check_markov(
     misfit = {k: p for k, p in extra["misfit_p_values"].items() if not isinstance(k, tuple)}
     doubtful = [k for k, p in misfit.items() if p < DOUBTFUL / len(misfit)]
     chosen = sorted({*extra["reward_inputs"], *doubtful}), extra["zeta_inputs"]
+    from gladius.erm.observations.features import Inputs  # torch, which `fit` asked for
+
     inputs, actions = Inputs.of(augmented.states), augmented.actions
     state = np.stack([bins_of(inputs, k, BINS, BINS) for k in range(width)])
     cells = [np.unique(rows, axis=1, return_inverse=True)[1] for rows in (state, [*state, actions])]

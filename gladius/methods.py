@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, overload
@@ -22,7 +23,7 @@ from gladius.panel.frame import complete, warn_of_codes
 from gladius.panel.record import Transitions
 from gladius.results.results import Results
 from gladius.solvers.threads import one_thread
-from gladius.validate import InputError, check_discount, check_options
+from gladius.validate import InputError, check_discount, check_options, needs_torch
 
 SHIFT = 0.5  # standard errors
 DIFFERENT = 1e-4  # p-value of equal increments
@@ -73,8 +74,33 @@ def fit(
             Methods with a parametric reward take the level of r from their `reward`; for them it
             only has to agree.
         discount: beta in (0, 1).
-        options: of the method; see its module. The `reward` of a parametric method may be a
-            formula, see `gladius.model.formula`.
+        options: of the method, whose module says what they are (`gladius.register.METHODS` has its
+            name). The `reward` of a parametric method may be a formula, see
+            `gladius.model.formula`.
+
+            - airl: transition, anchored, start_spread, rng
+            - avi: reward, regression, iterations, tolerance, rng
+            - bc: normalisation, rng, training
+            - ccp: reward, transition, stages, finite_dependence
+            - clare: transition, start, rng
+            - gladius: protocol
+            - gladius, printed: function_class, optimiser, tau_1, tau_2, ascents, iterations, batch,
+              tolerance, deterministic, rngs, checkpoint, progress
+            - gladius, author: oracle, rngs, absolute, level_from_truth, epochs, units,
+              batch_trajectories, dtype, repetitions, risk_every, checkpoint, progress
+            - iq_learn: function_class, rng
+            - ml_irl: reward, transition, inner, start
+            - mpec: reward, transition, start
+            - nfxp: reward, transition, start
+            - plug_in: none
+            - pqr: rng, training
+            - profiled_erm: function_class
+            - profiled_erm, smooth: penalty
+            - profiled_erm, sparse: inputs, zeta_inputs
+            - profiled_erm, mlp: hidden, restricted, steps, learning_rate, seed
+            - rp: reward
+            - samq: reward, cells, clustering, rng, training
+            - semi_gradient: reward, basis, degree
 
     It runs on one thread unless the data are large: see `gladius.solvers.threads`.
 
@@ -95,7 +121,8 @@ def fit(
         ]
         if different:
             raise InputError(f"transitions.{name}", different[0], "give all data sets the same")
-    function = register.method(method)
+    with needs_torch("method", method):
+        function = register.method(method)
     if method not in register.CHOICES_ALONE or options.get("function_class") == "mlp":
         data = [complete(rows, method) for rows in data]
     action, exchange = read_anchor_action(data, anchor_action)
@@ -118,12 +145,21 @@ def fit(
     _check_actions(data)
     for rows in data:
         warn_of_codes(rows.states, rows.feature_names, rows.categories)
+    if np.asarray(discount).dtype.kind in "US":
+        raise InputError("discount", discount, "give a number, without quotation marks")
     beta = check_discount(discount)
     if method == "profiled_erm":  # loaded below, its torch would keep the caller's threads
-        import_module(register.ROW_CLASSES["sparse"])
-    with one_thread(*(rows.states for rows in data)):
+        with suppress(ModuleNotFoundError):  # the class smooth does without torch
+            import_module(register.ROW_CLASSES["sparse"])
+    with one_thread(*(rows.states for rows in data)), needs_torch("method", method):
         start_time = time.process_time()
-        estimates = function(data, anchor, beta, **options)
+        try:
+            estimates = function(data, anchor, beta, **options)
+        except InputError as error:
+            if error.field != "option":
+                raise
+            hint = f"{error.hint}; `help(gladius.fit)` lists those of all classes and protocols"
+            raise InputError("option", error.value, hint) from None
         seconds = (time.process_time() - start_time) / len(data)
     results = []
     for estimate, rows in zip(estimates, data, strict=True):

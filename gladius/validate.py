@@ -2,7 +2,8 @@
 
 import inspect
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,6 +31,27 @@ class InputError(ValueError):
         self.value = value
         self.hint = _one_line(hint)
         super().__init__(f"{field} = {text}: {self.hint}")
+
+
+class MissingError(InputError):
+    """A package that is asked for is not installed."""
+
+
+TORCH = (
+    "it needs torch, which is not installed: pip install torch --index-url"
+    " https://download.pytorch.org/whl/cpu"
+)
+
+
+@contextmanager
+def needs_torch(field: str, value: object) -> Iterator[None]:
+    """Within it a missing torch is an error that says how to install it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] != "torch":
+            raise
+        raise MissingError(field, value, TORCH) from error
 
 
 def _one_line(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import date
@@ -23,6 +24,9 @@ from gladius.panel.record import (
 from gladius.panel.ties import TIE
 from gladius.validate import Array, InputError, Integers, check_finite, check_whole
 
+DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")  # of a day or a month, as text
+ORDER = 3.0  # standard errors of a correlation with the next row, below which rows have no order
+FEWEST_PAIRS = 100  # of successive rows, to ask that
 CODE = 20.0  # spreads from the median: a value so far out is most often a code
 CHANCE = 1e-6  # that an action is last so often by chance, below which it is reported
 LAST_ODDS = 10.0  # of being last after an action, relative to the others, above which it is
@@ -92,6 +96,8 @@ def read_columns(
             clock = order if time is None else clock_of(time, frame[time])[order]
             _check_ends(ended, labels, id, done, clock, np.column_stack([states, actions]))
     warn_of_ends(actions, labels, ended, action)
+    if time is None and next_state is None:
+        warn_of_no_order(states, labels, id)
     carried = {name: column[order] for name, column in carried.items()}
     is_moved = bool(np.any(np.diff(order) < 0))
     if next_state is None:
@@ -119,9 +125,12 @@ def clock_of(time: str, values: pd.Series) -> Array:
     """(n,) numbers of periods: months where all dates have one day of the month, and else days."""
     if isinstance(values.dtype, pd.PeriodDtype):
         values = values.dt.to_timestamp()
-    if values.dtype.kind == "O" and len(values) and isinstance(values.iloc[0], date):
+    if values.dtype.kind == "O" and len(values):
         try:
-            values = pd.to_datetime(values)
+            if all(isinstance(value, str) and DATE.fullmatch(value) for value in values):
+                values = pd.to_datetime(values, format="ISO8601")
+            if isinstance(values.iloc[0], date):
+                values = pd.to_datetime(values)
         except (TypeError, ValueError) as error:
             hint = f"give dates alone, or number the periods: {error}"
             raise InputError(time, values.iloc[0], hint) from None
@@ -130,7 +139,8 @@ def clock_of(time: str, values: pd.Series) -> Array:
     if values.dtype.kind == "M" and values.isna().any():
         raise InputError(f"{time}[{int(values.isna().argmax())}]", None, "give every row a date")
     if values.dtype.kind != "M":
-        return check_finite(time, values.to_numpy(), "number the periods: 0, 1, 2, ...")
+        hint = "number the periods 0, 1, 2, ..., or give months such as 2020-01, or dates"
+        return check_finite(time, values.to_numpy(), hint)
     of = values.dt
     is_monthly = of.day.nunique() == 1 or of.is_month_end.all()
     if is_monthly and (values - of.normalize()).nunique() == 1:
@@ -182,6 +192,10 @@ def _order(
         raise InputError(time, clock[repeats[0]], hint)
     period = np.min(steps[is_same], initial=np.inf)
     is_followed = is_same & (steps <= period * (1 + 1e-9))
+    if warns and frame[time].dtype.kind in "iuf" and period not in (1.0, np.inf):
+        message = f"{time}: rows are {period:g} apart, which counts as one period: the discount"
+        message += f" factor is that of {period:g}, or else number the periods 0, 1, 2, ..."
+        warnings.warn(message, stacklevel=4)
     gaps = order[:-1][is_same & ~is_followed]
     if warns and len(gaps):
         examples = ", ".join(map(str, pd.unique(labels[gaps])[:5]))
@@ -244,6 +258,26 @@ def warn_of_ends(
                 warnings.warn(
                     f"{message} what follows; else the action tells periods", stacklevel=4
                 )
+
+
+def warn_of_no_order(states: Array, labels: NDArray[Any], name: str) -> None:
+    """Warn where no feature says anything of the next row, as if the rows were shuffled.
+
+    In a path whose order is random, squared differences of successive rows are twice the variance
+    in the mean, whatever its values are. What lacks to that is their correlation.
+    """
+    is_pair = labels[1:] == labels[:-1]
+    path = np.cumsum(np.append(0, ~is_pair))
+    means = np.stack([np.bincount(path, x) for x in states.T], axis=1) / np.bincount(path)[:, None]
+    squares = np.sum((states - means[path]) ** 2, axis=0)
+    steps = np.sum(np.diff(states, axis=0)[is_pair] ** 2, axis=0)
+    correlation = np.abs(1.0 - steps[squares > 0] / (2 * squares[squares > 0]))
+    number = np.count_nonzero(is_pair)
+    if number < FEWEST_PAIRS or not 0 <= np.max(correlation, initial=-1.0) * number**0.5 < ORDER:
+        return
+    message = f"{name}: no state says anything of that in the next row (correlations are up to"
+    message += f" {np.max(correlation):.1g}), as where rows are not in order of time: then r-hat is"
+    warnings.warn(f"{message} wrong, so name time", stacklevel=4)
 
 
 def complete(data: Transitions, method: str) -> Transitions:

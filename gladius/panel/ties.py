@@ -25,4 +25,4 @@ def ranking(values: ArrayLike) -> Integers:
     array = np.asarray(values, dtype=float)
     order = np.argsort(array, kind="stable")
     rises = np.diff(array[order]) > TIE * np.abs(array[order][1:])
-    return order[np.lexsort((order, np.append(0, np.cumsum(rises))))]
+    return order[np.lexsort((order, np.append(0, np.cumsum(rises))[: len(array)]))]

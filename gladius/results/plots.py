@@ -27,6 +27,11 @@ def _axes(axes: Axes | None) -> Axes:
     return plt.figure(layout="constrained").subplots()
 
 
+def _plain(text: object) -> str:
+    """A name as it is, in which matplotlib takes no `$` for the begin of a formula."""
+    return str(text).replace("$", r"\$")
+
+
 def plot_reward(results: Results, axes: Axes | None = None, feature: str | None = None) -> Axes:
     """r-hat of each action against a feature, with a 95 % band where there are standard errors.
 
@@ -41,14 +46,15 @@ def plot_reward(results: Results, axes: Axes | None = None, feature: str | None 
     """
     axes, column = _axes(axes), feature or results.data.columns[0]
     x, states = line_of(results.data, column)
+    x = list(map(_plain, x)) if column in results.data.categories else x
     names, reward = action_labels(results.data), results.reward_function(states)
     band = results.interval(states) if results.has_reward_errors else None
     for action in range(reward.shape[1]):
-        (line,) = axes.plot(x, reward[:, action], label=names[action])
+        (line,) = axes.plot(x, reward[:, action], label=_plain(names[action]))
         if band is not None:
             low, high = (end[:, action] for end in band)
             axes.fill_between(x, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
-    axes.set_xlabel(column)
+    axes.set_xlabel(_plain(column))
     axes.set_ylabel("estimated reward")
     axes.legend()
     return axes
@@ -76,11 +82,11 @@ def plot_choices(results: Results, axes: Axes | None = None, feature: str | None
     for action in range(data.number_of_actions):
         share = np.bincount(index, data.actions == action) / number
         mean = np.bincount(index, policy[:, action]) / number
-        at_points = [values[int(k)] for k in points[:, 0]] if is_label else points[:, 0]
-        (line,) = axes.plot(at_points, mean, label=names[action])
+        at_points = [_plain(values[int(k)]) for k in points[:, 0]] if is_label else points[:, 0]
+        (line,) = axes.plot(at_points, mean, label=_plain(names[action]))
         size = 4 + 60 * number / number.max()
         axes.scatter(at_points, share, s=size, color=line.get_color(), alpha=0.6)
-    axes.set_xlabel(column)
+    axes.set_xlabel(_plain(column))
     axes.set_ylabel("probability (points: observed shares)")
     axes.legend()
     return axes

@@ -39,6 +39,7 @@ from gladius.validate import (
     Integers,
     asked,
     check_choice,
+    check_discount,
     check_finite,
     check_whole,
     generator,
@@ -59,6 +60,7 @@ COLUMNS = (
 )
 Labels = Integers | int | str | Sequence[str]
 SOLVER_GAP = 1e-9  # nats an observation by which two solvers may end apart
+MARGIN = 0.1  # of a feature's range, by which a test set may exceed it without a word
 BATCH, ROWS = 20, 300_000  # refits, and observations of more than one, in memory together
 
 
@@ -85,6 +87,10 @@ class Results(Estimate):
     options: Mapping[str, Any]
     name: str
     exchange: Exchange | None = None
+
+    def __post_init__(self) -> None:
+        check_discount(self.discount)  # of a file, too
+        check_choice("name", self.name, METHODS)
 
     def __repr__(self) -> str:
         """One line: method, status, observations."""
@@ -248,8 +254,16 @@ class Results(Estimate):
         """`summary` for a notebook."""
         return f"<pre>{escape(self.summary())}</pre>"
 
-    def reward(self, states: Array | pd.DataFrame, actions: Labels) -> Array:
-        """(n,) estimated r(s, a); actions by number or by name."""
+    def reward(self, states: Array | pd.DataFrame, actions: Labels | None = None) -> Array:
+        """(n,) estimated r(s, a), actions by number or by name; (n, A) of all without actions.
+
+        Warns:
+            UserWarning: a state lies far outside those observed, and the fit has no form of r.
+        """
+        at = self._check(states)
+        self._warn_of_extrapolation(at)
+        if actions is None:
+            return self.reward_function(at)
         given, names = np.asarray(actions), list(self.data.action_names)
         for number in np.unique(given) if given.dtype.kind in "iu" else ():
             if str(number) in names and names.index(str(number)) != number:
@@ -260,7 +274,22 @@ class Results(Estimate):
             if len(unknown):
                 raise InputError("actions", unknown[0], f"name one of {', '.join(names)}")
             given = np.vectorize(names.index, otypes=[np.int64])(given.astype(str))
-        return super().reward(self._check(states), given)
+        return super().reward(at, given)
+
+    def _warn_of_extrapolation(self, states: Array) -> None:
+        """Warn of a feature far from its observed values, unless the user's form says what r is."""
+        if "reward" in self.options:
+            return
+        data = self.data
+        both = np.concatenate([data.states, data.next_states[~data.done]])
+        ends = zip(data.feature_names, states.T, both.min(axis=0), both.max(axis=0), strict=True)
+        for name, x, low, high in ends:
+            margin = MARGIN * (high - low)
+            outside = x[(x < low - margin) | (x > high + margin)]
+            if len(outside):
+                message = f"{name}: {outside[0]:g} lies outside the {low:g} to {high:g} observed,"
+                message += " where r-hat is extrapolated and can be far off"
+                warnings.warn(message, stacklevel=3)
 
     def counterfactual(
         self,
@@ -357,6 +386,7 @@ class Results(Estimate):
         """
         at = distinct_rows(self.data.states)[0] if states is None else self._check(states)
         width = half_width(level)
+        self._warn_of_extrapolation(at)
         frame = self._lines(at).assign(reward=self.reward_function(at).ravel())
         if self.has_reward_errors:
             low, high = (end.ravel() for end in self.interval(at, level=level, kind=kind))
@@ -527,7 +557,9 @@ class Results(Estimate):
                     bad += not estimate.diagnostics.converged
                     own = {"data": samples[i - start]}
                     fit = Results(**vars(self) | vars(estimate) | own)
-                    values[i] = _numbers(statistic, fit, first.shape)
+                    with warnings.catch_warnings():  # a sample has fewer states
+                        warnings.filterwarnings("ignore", ".* lies outside the ")
+                        values[i] = _numbers(statistic, fit, first.shape)
         if bad or failed:
             message = f"{bad + failed} of {draws} refits are not ok; {failed} failed and are NaN"
             warnings.warn(message, stacklevel=2)
@@ -549,7 +581,7 @@ class Results(Estimate):
         return list(fits)
 
     def save(self, folder: Path | str) -> None:
-        """Write this to a folder, as JSON and npz; `gladius.load` reads it."""
+        """Write this to a folder, as JSON, npz and checksums; `gladius.load` reads it."""
         save(self, folder)
 
     def _check(self, states: Array | pd.DataFrame) -> Array:

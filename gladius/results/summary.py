@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ from gladius.panel.anchor import nearest
 from gladius.panel.record import Transitions, action_labels
 from gladius.validate import Array, InputError
 
+OFF_CENTRE = (
+    "Intervals allow for what r-hat smooths or leaves out, so that it may not be in the middle."
+)
 VALUES = 5  # of a feature with more, the reward is shown at as many quantiles
 
 
@@ -41,10 +44,10 @@ def line_of(data: Transitions, column: str) -> tuple[list[Any], Array]:
     return values.tolist(), states
 
 
-def lines_of(data: Transitions, most: int) -> tuple[list[str], Array]:
-    """`column = value`, and states, along each column of the table; `most` values of each."""
+def lines_of(data: Transitions, most: int, columns: Sequence[str] = ()) -> tuple[list[str], Array]:
+    """`column = value`, and states, along columns, by default all; `most` values of each."""
     index, blocks = list[str](), list[Array]()
-    for column in data.columns:
+    for column in columns or data.columns:
         values, states = line_of(data, column)
         chosen = np.unique(np.linspace(0, len(values) - 1, most).round().astype(int))
         index += [f"{column} = {_short(values[i])}" for i in chosen]
@@ -77,6 +80,8 @@ def text_of(results: Any, level: float, kind: str) -> str:
     if not run.status.startswith("failed"):
         lines += ["", reward_table(results, level, kind, has_errors).to_string()]
         lines.append("Reward: other features near their medians. In brackets: intervals, if any.")
+        if has_errors and (run.extra.get("smoothed") or "reward_inputs" in run.extra):
+            lines.append(OFF_CENTRE)
     return "\n".join(lines)
 
 
@@ -99,9 +104,14 @@ def _named(key: Any, names: tuple[str, ...]) -> str:
 
 
 def reward_table(results: Any, level: float, kind: str, has_errors: bool) -> pd.DataFrame:
-    """r-hat of each action along each column of the table, with intervals where there are some."""
+    """r-hat of each action along columns of the table, with intervals where there are some.
+
+    They are those on which r-hat depends, where a fit selects them, and otherwise all.
+    """
     data = results.data
-    index, states = lines_of(data, VALUES)
+    inputs = results.diagnostics.extra.get("reward_inputs", range(len(data.feature_names)))
+    columns = [name for name, own in data.features_of_columns.items() if {*own} & {*inputs}]
+    index, states = lines_of(data, VALUES, columns or data.columns[:1])
     texts = np.vectorize("{:.3g}".format, otypes=[object])(results.reward_function(states))
     if has_errors:
         low, high = results.interval(states, level=level, kind=kind)

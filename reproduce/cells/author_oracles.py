@@ -2,7 +2,7 @@
 
 These are facts about published numbers, not methods of the library. Three things differ from the
 paper's text. All N trajectories are fitted, not 80 % of them. ML-IRL is a two-step estimator from
-frequencies of choices (`forward` in the code), not maximum-likelihood IRL. The error in Table 2 is
+frequencies of choices ("forward" in the public code), not maximum-likelihood IRL. The error in Table 2 is
 that of the two parameters, not the MAPE over state-action pairs.
 """
 
@@ -34,7 +34,7 @@ def maximum_likelihood(visits: Array) -> Array:
 
 
 def two_step(visits: Array, increments: Array | None = None) -> Array:
-    """(R, 2) theta of `forward`, from (R, mileages, A) counts.
+    """(R, 2) theta of "forward", from (R, mileages, A) counts.
 
     Replacement leads to mileage 1 from everywhere. So Q(s, keep) - Q(s, replace) is
 

@@ -107,7 +107,7 @@ def test_its_intervals_and_its_bootstrap_agree(tmp_path: Path) -> None:
     assert np.all(np.abs(np.log(errors[free] / spread[free])) < 0.4)
     assert np.max(spread[~free]) < 1e-9
     fit.save(tmp_path)
-    copy = gladius.load(tmp_path)
+    copy = gladius.load(tmp_path, trust=(__name__,))
     np.testing.assert_array_equal(copy.reward_function(GRID), fit.reward_function(GRID))
 
 

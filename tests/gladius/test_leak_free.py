@@ -115,7 +115,7 @@ def test_truth_replaced_by_nan_changes_nothing():
         table[...] = np.nan
     after = gladius.fit(data, **KNOWN)
     at = np.arange(1.0, 15.0)[:, None]
-    np.testing.assert_array_equal(before.reward(at, 0), after.reward(at, 0))
+    np.testing.assert_array_equal(before.reward_function(at), after.reward_function(at))
     np.testing.assert_array_equal(before.q(at), after.q(at))
 
 

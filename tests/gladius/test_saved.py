@@ -35,12 +35,12 @@ def test_a_folder_of_0_3_is_what_it_was(name: str) -> None:
 
 def test_a_folder_of_0_3_can_be_saved_again(tmp_path: Path) -> None:
     gladius.load(FOLDER / "smooth").save(tmp_path)
-    assert '"format": 2' in (tmp_path / "results.json").read_text()
+    assert '"format": 3' in (tmp_path / "results.json").read_text()
     assert gladius.load(tmp_path).summary() == gladius.load(FOLDER / "smooth").summary()
 
 
 def test_a_folder_of_a_later_release_is_refused(tmp_path: Path) -> None:
     shutil.copytree(FOLDER / "smooth", tmp_path, dirs_exist_ok=True)
-    (tmp_path / "results.json").write_text('{"format": 3, "value": null}')
-    with pytest.raises(InputError, match=r"format = 3: this release reads formats 1 and 2"):
+    (tmp_path / "results.json").write_text('{"format": 4, "value": null}')
+    with pytest.raises(InputError, match=r"format = 4: this release reads formats 1 to 3"):
         gladius.load(tmp_path)

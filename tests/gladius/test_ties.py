@@ -40,6 +40,11 @@ def test_numbers_that_differ_by_rounding_are_equal(values: Array, last: Array) -
     assert near_least(rounded, 8 * EPS * values.min()).tolist() == least.tolist()
 
 
+def test_nothing_has_no_ranking() -> None:
+    """One was returned for it, so that a fit ended where no column was left to test."""
+    assert ranking([]).tolist() == []
+
+
 @pytest.mark.parametrize("width", [1, 12])  # by a tree, and by all distances
 @pytest.mark.parametrize(("scale", "start"), ROUNDINGS)
 def test_halfway_between_two_states_is_the_first(scale: float, start: float, width: int) -> None:
