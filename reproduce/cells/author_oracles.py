@@ -2,8 +2,8 @@
 
 These are facts about published numbers, not methods of the library. Three things differ from the
 paper's text. All N trajectories are fitted, not 80 % of them. ML-IRL is a two-step estimator from
-frequencies of choices ("forward" in the public code), not maximum-likelihood IRL. The error in Table 2 is
-that of the two parameters, not the MAPE over state-action pairs.
+frequencies of choices ("forward" in the public code), not maximum-likelihood IRL. The error in
+Table 2 is that of the two parameters, not the MAPE over state-action pairs.
 """
 
 from itertools import chain
