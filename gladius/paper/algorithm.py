@@ -45,7 +45,7 @@ from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Transitions
 from gladius.paper import rows
 from gladius.paper.function_classes import MLP, network_outputs
-from gladius.paper.long_work import Checkpoint, progress_line
+from gladius.paper.long_work import Checkpoint, file_of, progress_line
 from gladius.paper.training import (
     SEPARATE,
     TABLES,
@@ -95,7 +95,7 @@ class Options:
             checks.check_positive(name, getattr(self, name), "give a positive step")
         for name in ("ascents", "iterations", *(["batch"] if self.batch is not None else [])):
             checks.check_whole(name, getattr(self, name), 1)
-        if not self.tolerance >= 0:
+        if not isinstance(self.tolerance, int | float) or not self.tolerance >= 0:
             raise InputError("tolerance", self.tolerance, "give zero or a small positive number")
 
     @property
@@ -152,20 +152,22 @@ def run(
     ascents = 0 if options.deterministic else options.ascents
     steps = ascents, options.tau_1, options.tau_2
     seed, position = int(rng.integers(2**63)), np.zeros(2, np.int64)  # iterations, traces
-    status, largest = "not_converged", math.nan
+    status, ends = "not_converged", np.cumsum(whole.number)
+    outcome = np.array([math.nan, 0.0])  # the largest gradient, and whether it has diverged
     trace = np.zeros(options.iterations // CHECK_EVERY + 2)
     state = {"position": position, "trace": trace, "parameters": learner.parameters}
+    state |= {"outcome": outcome}
     state |= {"mean": learner.mean, "square": learner.square, "done": learner.done}
     depends = (*whole, actions, anchor, discount, options, start, seed)
     file = Checkpoint(checkpoint, depends, state)
     with progress_line(progress, options.iterations) as advance:
-        while True:
+        while not outcome[1]:
             done, size = int(position[0]), 1
             if options.batch is None or done % CHECK_EVERY == 0 or done == options.iterations:
-                largest, bellman = steepest(learner, whole, anchor, discount, options)
+                outcome[0], bellman = steepest(learner, whole, anchor, discount, options)
                 trace[-(-done // CHECK_EVERY)] = bellman
                 position[1] = -(-done // CHECK_EVERY) + 1
-                status = "ok" if largest <= options.tolerance else "not_converged"
+                status = "ok" if outcome[0] <= options.tolerance else "not_converged"
             if status == "ok" or done == options.iterations:
                 break
             batch = whole
@@ -173,20 +175,24 @@ def run(
                 size = min(CHECK_EVERY - done % CHECK_EVERY, options.iterations - done)
             else:
                 own = np.random.default_rng([seed, done])
-                batch = rows.draw(whole, options.batch, own, keep_states=is_table)
+                one = {"keep_states": is_table, "is_one": options.deterministic}
+                batch = rows.draw(whole, ends, options.batch, own, **one)
             made, _ = iterate(learner, batch, anchor, discount, options.term, *steps, size, BLOW_UP)
             position[0] += made
             if made < size:
-                status = "diverged"
+                outcome[1] = 1.0
                 break
             file.write()
             advance(made)
         file.write(at_once=True)
+    status = "diverged" if outcome[1] else status
     gradient(learner, whole, Q, anchor, discount, options.term)
     half = len(start) // 2
     parameters = learner.parameters[:half].copy(), learner.parameters[half:].copy()
     tables = learner.at.q.copy(), learner.at.zeta.copy()
-    return Run(*tables, parameters, status, int(position[0]), largest, trace[: position[1]])
+    return Run(
+        *tables, parameters, status, int(position[0]), float(outcome[0]), trace[: position[1]]
+    )
 
 
 def steepest(
@@ -207,29 +213,26 @@ def fit(
     anchor: Anchor,
     discount: float,
     *,
-    rngs: Sequence[np.random.Generator] | None = None,
+    rngs: int | np.random.Generator | Sequence[np.random.Generator] = 0,
     checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
     **options: Any,
 ) -> list[Estimate]:
     """Estimates from Algorithm 1, or 2 with `deterministic=True`; options are those of `Options`.
 
-    `rngs`, one generator a data set, are for weights and batches. `checkpoint` and `progress` are
-    as in `gladius.paper.author.fit`. Status `ok` if the gradients
-    fell below the tolerance. `extra` has `trace_bellman` (the signed term, per transition, every
+    `rngs`, a seed, a generator, or one a data set, are for weights and batches. `checkpoint` and
+    `progress` are as in `gladius.paper.author.fit`. Status `ok` if the gradients fell below the
+    tolerance. `extra` has `trace_bellman` (the signed term, per transition, every
     hundredth iteration); `inner_iterations` are the ascent steps where there are several to a
     descent step. A table's Q, zeta and r at a state that the data do not have are those of the
     nearest that they have.
     """
     checks.check_options(Options, options)
     settings = Options(**options)
-    if rngs is None:
-        rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(0).spawn(len(data))]
-    if len(rngs) != len(data):
-        raise InputError("rngs", f"{len(rngs)} generators", f"give one for each of {len(data)}")
+    streams = checks.generators(rngs, len(data))
     has_several = settings.ascents > 1 and not settings.deterministic  # a single ascent is no loop
     fits = []
-    for r, (one, rng) in enumerate(zip(data, rngs, strict=True)):
+    for r, (one, rng) in enumerate(zip(data, streams, strict=True)):
         whole = rows.whole_batch(one, anchor)
         scaling = one.states.mean(axis=0), one.states.std(axis=0)
         scaling = scaling[0], np.where(scaling[1] > 0, scaling[1], 1.0)
@@ -244,7 +247,7 @@ def fit(
                 discount,
                 settings,
                 rng,
-                None if checkpoint is None else Path(checkpoint) / f"training_{r}.npz",
+                file_of(checkpoint, r),
                 f"data set {r}" * progress,
             )
         fits.append(

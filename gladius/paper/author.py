@@ -14,12 +14,13 @@ batches (0, 2, ...) step zeta on sum (V(s') - zeta(s, a))^2, V detached; odd bat
 
 each gradient entry clipped to [-1, 1]. Each kind of step has its own AdamW over its head and the
 trunk (weight decay 1e-4), with learning rate 1e-3 / (1 + 5e-4 epoch). With a single batch an epoch
-(32 trajectories or fewer) Q is never updated. r-hat = Q - beta zeta.
+(32 trajectories or fewer) Q takes no step, and moves with the trunk alone. r-hat = Q - beta zeta.
 
 The steps are those of the public code, the numbers are not: its float32 leaves the same training in
 float64 by 1 % after 50 to 60 epochs on its own data, and both then wander. Where the public code
 knows no ends of paths, V(s') is 0 here, as in Algorithm 1. Where all states are positive, units
-that are off in each of them for good are left out.
+that are off in each of them for good are left out, so that r-hat at a state with negative features
+is not that of the public code's network.
 """
 
 import time
@@ -36,7 +37,7 @@ from gladius.model.estimate import Estimate, Fit, row_estimates
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Integers, Transitions
 from gladius.paper import rows
-from gladius.paper.long_work import Checkpoint, progress_line
+from gladius.paper.long_work import Checkpoint, file_of, progress_line
 from gladius.paper.training import (
     TRUNK,
     Layout,
@@ -48,10 +49,18 @@ from gladius.paper.training import (
     training,
 )
 from gladius.solvers.networks import without_denormals
-from gladius.validate import Array, InputError, check_discount, check_options, check_whole
+from gladius.validate import (
+    Array,
+    InputError,
+    check_discount,
+    check_options,
+    check_whole,
+    generators,
+)
 
 Truth = Callable[[Array, Integers], Array]
 
+LARGEST_SINGLE = 2.0**24  # from here on float32 does not tell whole numbers apart
 LEVEL = -55.0  # of the output biases, where the truth sets the level
 LEARNING_RATE, DECAY, WEIGHT_DECAY, CLIP = 1e-3, 5e-4, 1e-4, 1.0
 
@@ -93,7 +102,7 @@ class Options:
         for name in ("epochs", "units", "batch_trajectories", "repetitions"):
             check_whole(name, getattr(self, name), 1)
         check_whole("risk_every", self.risk_every, 0)
-        if self.dtype not in (np.float32, np.float64):
+        if self.dtype is not np.float32 and self.dtype is not np.float64:
             raise InputError("dtype", self.dtype, "give numpy.float32 or numpy.float64")
 
 
@@ -139,7 +148,7 @@ class Pass:
     trace: Array
     last: Selection  # after the last epoch
     before_last: Selection  # at the last of `trace`
-    best: Selection  # at the smallest of `trace`, the first if there are several
+    best: Selection | None  # at the smallest of `trace`, the first; None without a true reward
     # (L, 2, 3) before each `risk_every`-th epoch, over the training and the test split: mean
     # -log pi, and over anchor observations the mean Bellman term, signed and in absolute value
     risks: Array
@@ -187,6 +196,9 @@ def train(
     layout = layout_of(data, options)
     if np.shape(start) != (layout.size,):
         raise InputError("start", np.shape(start), f"give a vector of {layout.size} numbers")
+    if options.dtype is np.float32 and np.abs(data.states).max() >= LARGEST_SINGLE:
+        hint = "features of 2**24 and more run together in it: rescale them, or give numpy.float64"
+        raise InputError("dtype", "float32", hint)
     found = _batches(data, anchor, options)
     uses = np.add.reduceat(found.rows.anchored, found.row_ends[:-1])[1::2]
     if np.any(uses == 0):
@@ -212,8 +224,8 @@ def train(
         "mean": learner.mean,
     }
     state |= {"square": learner.square, "done": learner.done}
-    depends = data.states, data.actions, data.next_states, data.done, data.trajectory
-    more = tested.found.rows.number, tested.truth, found.rows.reward, start
+    depends = data.states, data.actions, data.next_states, data.done, _label(data, options)
+    more = *tested.found.rows, tested.truth, found.rows.reward, start
     file = Checkpoint(checkpoint, (*depends, *more, anchor.action, discount, options), state)
     term = rows.ABSOLUTE if options.absolute else rows.PRINTED
     of_loss = anchor.action, beta, term
@@ -241,7 +253,8 @@ def train(
             Selection(epoch, _steepest(learner, one, found, *of_loss), layout, one)
             for epoch, one in zip(ends, networks[k], strict=True)
         )
-        passes.append(Pass(trace[k], last, before, best, risks[k], float(seconds[k])))
+        chosen_one = None if truth is None else best
+        passes.append(Pass(trace[k], last, before, chosen_one, risks[k], float(seconds[k])))
     return passes
 
 
@@ -272,11 +285,11 @@ def initial(layout: Layout, level: float, rng: np.random.Generator) -> Array:
 def without_dead_units(layout: Layout, parameters: Array) -> tuple[Layout, Array]:
     """The network without the first layer's units that are off at every positive state.
 
-    Such a unit has no positive weight and the bias 0. Its gradient is zero, and weight decay does
-    not change the sign of its weights, so that it stays off.
+    Such a unit has no positive weight and no positive bias. Its gradient is zero, and weight decay
+    does not change the sign of its weights, so that it stays off.
     """
     model = layout.blocks(parameters)
-    is_on = np.asarray((model.q.weight_1 > 0).any(axis=0))
+    is_on = np.asarray((model.q.weight_1 > 0).any(axis=0)) | (model.q.bias_1 > 0)
     is_on[0] |= not is_on.any()
     smaller = replace(layout, units=(int(is_on.sum()), layout.units[1]))
     alive = np.empty(smaller.size, parameters.dtype)
@@ -337,7 +350,7 @@ def fit(
     discount: float,
     *,
     oracle: Oracle | None = None,
-    rngs: Sequence[np.random.Generator] | None = None,
+    rngs: int | np.random.Generator | Sequence[np.random.Generator] = 0,
     checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
     **options: Any,
@@ -350,12 +363,13 @@ def fit(
     Args:
         data, anchor, discount: see `train`.
         oracle: what the choice of the epoch by true error uses (leak), or None.
-        rngs: one generator a data set, for its initial weights (nothing else is random); by default
-            children of seed 0.
+        rngs: a seed, a generator, or one a data set, for its initial weights (nothing else is
+            random).
         checkpoint: a folder, in which an interrupted training is kept and goes on, to the same
             numbers.
         progress: whether lines show it; needs rich.
-        options: those of `Options`.
+        options: those of `Options`. The losses that `risk_every` asks for are in `extra`, under
+            `risks`, as `Pass` has them.
     """
     trained = run(
         data,
@@ -376,7 +390,7 @@ def run(
     discount: float,
     *,
     oracle: Oracle | None = None,
-    rngs: Sequence[np.random.Generator] | None = None,
+    rngs: int | np.random.Generator | Sequence[np.random.Generator] = 0,
     checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
     **options: Any,
@@ -384,14 +398,13 @@ def run(
     """The training of each data set, its last repetition; see `fit`."""
     check_options(Options, options)
     settings = Options(**options)
-    if rngs is None:
-        rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(0).spawn(len(data))]
-    if len(rngs) != len(data):
-        raise InputError("rngs", f"{len(rngs)} generators", f"give {len(data)}, one a data set")
+    streams = generators(rngs, len(data))
+    if oracle is not None and not isinstance(oracle, Oracle):
+        raise InputError("oracle", type(oracle).__name__, "give an Oracle, or leave it out")
     if oracle is not None and len(oracle.test) != len(data):
         raise InputError("oracle.test", f"{len(oracle.test)} splits", f"give {len(data)}")
     level, trained = LEVEL if settings.level_from_truth else 0.0, []
-    for r, (one, rng) in enumerate(zip(data, rngs, strict=True)):
+    for r, (one, rng) in enumerate(zip(data, streams, strict=True)):
         passes = train(
             one,
             anchor,
@@ -400,7 +413,7 @@ def run(
             initial(layout_of(one, settings), level, rng),
             test=None if oracle is None else oracle.test[r],
             truth=None if oracle is None else oracle.truth,
-            checkpoint=None if checkpoint is None else Path(checkpoint) / f"training_{r}.npz",
+            checkpoint=file_of(checkpoint, r),
             progress=f"data set {r}" * progress,
         )
         trained.append(passes[-1])
@@ -415,12 +428,12 @@ def estimates(
     selection: str,
 ) -> list[Estimate]:
     """The Estimates of trainings for `selection` "last" or "oracle" (the leak)."""
-    if selection not in ("last", "oracle"):
-        hint = "choose last, or oracle where the run had an oracle"
-        raise InputError("selection", selection, hint)
     fits = []
     for one in trained:
-        chosen = one.last if selection == "last" else one.best
+        chosen = {"last": one.last, "oracle": one.best}.get(selection)
+        if chosen is None:
+            hint = "choose last, or oracle where the run had an oracle"
+            raise InputError("selection", selection, hint)
         is_finite = bool(np.isfinite(chosen.parameters).all())
         fits.append(
             Fit(
@@ -429,7 +442,7 @@ def estimates(
                 status="not_converged" if is_finite else "diverged",
                 iterations=chosen.epoch,
                 gradient_norm=chosen.gradient,
-                extra={"selection": selection},
+                extra={"selection": selection, "risks": one.risks},
             )
         )
     with np.errstate(over="ignore", invalid="ignore"):  # a blow-up is a result, and recorded

@@ -1,7 +1,9 @@
 """The paper's Algorithm 1 as its box prints it: one data set, tables, NumPy alone.
 
 `gladius.paper.algorithm` is the same with networks, many data sets and machine code; a test holds
-the two to the same numbers. States are 0 to S - 1 and actions 0 to A - 1; no path ends.
+the two to the same numbers. States are 0 to S - 1 and actions 0 to A - 1; no path ends. What the
+box leaves open is as there: steps are on means, the descent has a step tau_2 of its own where the
+box prints tau_1 twice, both tables start at zero, and the whole data may be the batch.
 """
 
 import numpy as np

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -16,6 +17,18 @@ from numpy.typing import NDArray
 from gladius.validate import InputError
 
 SECONDS = 30.0  # between two writes
+# what NumPy raises for a file that is no archive of arrays, or was cut or edited
+DAMAGED: tuple[type[Exception], ...] = (OSError, ValueError, EOFError, BadZipFile, zlib.error)
+DAMAGED += (TypeError, AttributeError, MemoryError)
+
+
+def file_of(folder: str | os.PathLike[str] | None, number: int) -> Path | None:
+    """The file of a data set's training in the folder of checkpoints; None without one."""
+    if folder is None:
+        return None
+    if not isinstance(folder, str | os.PathLike) or Path(folder).is_file():
+        raise InputError("checkpoint", folder, "name a folder")
+    return Path(folder) / f"training_{number}.npz"
 
 
 @contextmanager
@@ -59,18 +72,24 @@ class Checkpoint:
             raise InputError("checkpoint", str(path), "name a file that ends in .npz")
         digest = hashlib.sha256()
         for item in of:
-            digest.update(item.tobytes() if isinstance(item, np.ndarray) else repr(item).encode())
+            if isinstance(item, np.ndarray):
+                digest.update(f"{item.dtype.str} {item.shape}".encode() + item.tobytes())
+            else:
+                digest.update(repr(item).encode())
         self.of = np.frombuffer(digest.digest(), np.uint8)
         if path.exists():
             self._restore(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError("checkpoint", str(path.parent), f"{error.strerror}") from None
 
     def _restore(self, path: Path) -> None:
         hint = "it is damaged or no checkpoint: remove it, or name another file"
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 stored = {name: archive[name] for name in archive.files}
-        except (OSError, ValueError, EOFError, BadZipFile):
+        except DAMAGED:
             raise InputError("checkpoint", str(path), hint) from None
         if not np.array_equal(stored.pop("of", None), self.of):
             hint = "it is of a training with other data or options: name another file"

@@ -150,31 +150,39 @@ def whole_batch(data: Transitions, anchor: Anchor) -> Batch:
     return rows._replace(share=rows.share[0])
 
 
-def draw(whole: Batch, size: int, rng: np.random.Generator, *, keep_states: bool) -> Batch:
+def draw(
+    whole: Batch,
+    ends: Array,
+    size: int,
+    rng: np.random.Generator,
+    *,
+    keep_states: bool,
+    is_one: bool = False,
+) -> Batch:
     """B1 and B2, each of `size` rows drawn from `whole` with replacement, as one batch of means.
 
     Args:
         whole: the rows to draw from, in which B1 and B2 are the same.
+        ends: the cumulative sums of `whole.number`.
         size: rows of each.
         rng: of the draw.
         keep_states: whether the batch has all states, as a table needs, or its own alone.
+        is_one: whether B1 is B2, as in Algorithm 2.
     """
-    ends = np.cumsum(whole.number)
-    drawn = np.searchsorted(ends, rng.random((2, size)) * ends[-1], side="right")
-    rows, position = np.unique(drawn, return_inverse=True)
-    first, second = (np.bincount(x, minlength=len(rows)) for x in position.reshape(2, size))
-    state, following = whole.state[rows], whole.following[rows]
-    states = np.arange(len(whole.states))
-    if not keep_states:
-        continues = following != END
-        states, position = np.unique(
-            np.concatenate([state, following[continues]]), return_inverse=True
-        )
-        state, following = position[: len(state)], np.full(len(state), END)
-        following[continues] = position[len(state) :]
-    first = np.where(whole.anchored[rows] > 0, first, 0)
-    columns = whole.states[states], whole.reward[states], state, whole.action[rows], following
-    return Batch(*columns, second.astype(float), first.astype(float), np.full(3, 1.0 / size))
+    drawn = rng.random((1 if is_one else 2, size)) * ends[-1]
+    rows, position = np.unique(np.searchsorted(ends, drawn, side="right"), return_inverse=True)
+    numbers = [np.bincount(x, minlength=len(rows)) for x in position.reshape(len(drawn), size)]
+    anchored = np.where(whole.anchored[rows] > 0, numbers[0], 0).astype(float)
+    weights = numbers[-1].astype(float), anchored, np.full(3, 1.0 / size)
+    state, action, following = whole.state[rows], whole.action[rows], whole.following[rows]
+    if keep_states:
+        return Batch(whole.states, whole.reward, state, action, following, *weights)
+    continues = following != END
+    joint = np.concatenate([state, following[continues]])
+    states, position = np.unique(joint, return_inverse=True)
+    state, following = position[: len(state)], np.full(len(state), END)
+    following[continues] = position[len(state) :]
+    return Batch(whole.states[states], whole.reward[states], state, action, following, *weights)
 
 
 # --- the slopes of the losses in the outputs

@@ -4,8 +4,8 @@ The data sets are those of `many_inputs`: 1,000 trajectories, 80 % of them for t
 same mileage paths at every K. No method of ours uses the true reward; SAmQ, IQ-learn and BC are
 as in Table 2. The bounds are first-order, r affine in mileage and P unknown. GLADIUS is the public
 procedure on the public code's data, at the epoch that the true reward chooses and at three that a
-user can choose (`public_trainings`); its cells take hours, and only a run with --long computes
-those that are not stored.
+user can choose (`public_trainings`). Its cells take minutes each, and only a run with --long
+computes those that are not stored.
 """
 
 from collections.abc import Sequence

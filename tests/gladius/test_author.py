@@ -100,7 +100,8 @@ def test_compiled_and_plain_trainings_are_equal_to_rounding(
     expected = run_short(*split, epochs=4)
     states = split[0][0].states
     for one, other in zip(found, expected, strict=True):
-        assert one.best.epoch == other.best.epoch
+        assert getattr(one.best, "epoch", None) == getattr(other.best, "epoch", None)
+        assert one.best is not None
         for name in ("last", "best"):
             ours, plainly = (getattr(x, name).combination(-DISCOUNT)(states) for x in (one, other))
             np.testing.assert_allclose(ours, plainly, atol=2e-5)  # five units of -55
@@ -160,6 +161,28 @@ def test_estimates_extend_to_unseen_states_and_tell_divergence(
     assert found == ["not_converged", "diverged", "not_converged"]
 
 
+def test_a_unit_with_a_positive_bias_is_not_left_out() -> None:
+    layout = author.layout_of(BUS.simulate(2, 0), SMALL)
+    start = author.initial(layout, 0.0, rngs(1)[0])
+    model = layout.blocks(start)
+    model.q.weight_1[0, :2], model.q.bias_1[:2] = -1.0, (9.0, 0.0)
+    smaller, alive = author.without_dead_units(layout, start)
+    assert smaller.units[0] == 1 + int((model.q.weight_1 > 0).sum())
+    states = np.arange(1.0, 9.0)[:, None]
+    whole, reduced = (
+        author.Selection(0, 0.0, of, x).combination(-DISCOUNT)(states)
+        for of, x in ((layout, start), (smaller, alive))
+    )
+    np.testing.assert_allclose(whole, reduced, rtol=1e-12)
+
+
+def test_losses_that_are_asked_for_are_handed_over(
+    split: tuple[list[Transitions], list[Transitions]],
+) -> None:
+    (found,) = author.fit(split[0][:1], ANCHORED, DISCOUNT, epochs=5, units=4, risk_every=2)
+    assert np.shape(found.diagnostics.extra["risks"]) == (3, 2, 3)
+
+
 @pytest.mark.parametrize("protocol", ["author", "printed"])
 def test_the_door_takes_observations_whose_states_never_repeat(protocol: str) -> None:
     """Three actions, ends, an anchor's reward by state; the same seed gives the same numbers."""
@@ -200,12 +223,22 @@ def test_the_door_takes_observations_whose_states_never_repeat(protocol: str) ->
 
 def test_bad_input_is_named(split: tuple[list[Transitions], list[Transitions]]) -> None:
     train, test = split
-    with pytest.raises(InputError, match="rngs"):
+    with pytest.raises(InputError, match="rng"):
         author.run(train, ANCHORED, DISCOUNT, rngs=rngs(2))
     with pytest.raises(InputError, match=r"oracle\.test"):
         run_short(train, test[:1])
     with pytest.raises(InputError, match="dtype"):
         run_short(train, None, dtype=np.int64)
+    with pytest.raises(InputError, match="dtype"):
+        run_short(train, None, dtype=np.dtype("float32"))
+    with pytest.raises(InputError, match="oracle"):
+        author.run(train, ANCHORED, DISCOUNT, oracle=3)  # type: ignore[arg-type]
+    large = Transitions(train[0].states + 2.0**24, train[0].actions, train[0].next_states)
+    with pytest.raises(InputError, match="float32"):
+        author.run([large], ANCHORED, DISCOUNT)
+    alone = run_short(train, None, epochs=1)
+    with pytest.raises(InputError, match="where the run had an oracle"):
+        author.estimates(train, alone, ANCHORED, DISCOUNT, "oracle")
     with pytest.raises(InputError, match="risk_every"):
         run_short(train, None, risk_every=-1)
     never = Transitions(

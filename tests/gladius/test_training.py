@@ -122,7 +122,13 @@ def test_batches_are_drawn_from_what_was_observed(
     one: Transitions, size: int, seed: int, all_: bool
 ) -> None:
     whole = rows.whole_batch(one, ANCHOR)
-    batch = rows.draw(whole, size, np.random.default_rng(seed), keep_states=all_)
+    ends = np.cumsum(whole.number)
+    for is_one in (True, False):
+        rng = np.random.default_rng(seed)
+        batch = rows.draw(whole, ends, size, rng, keep_states=all_, is_one=is_one)
+        is_drawn_anchor = batch.action == ANCHOR.action
+        if is_one:  # Algorithm 2 has one batch
+            assert np.array_equal(batch.anchored[is_drawn_anchor], batch.number[is_drawn_anchor])
     assert batch.number.sum() == size
     assert batch.anchored.sum() <= size
     assert not np.any(batch.anchored[batch.action != ANCHOR.action])
@@ -142,7 +148,7 @@ def test_drawn_batches_have_the_frequencies_of_the_data() -> None:
     total, rng = np.zeros((2, len(whole.number))), np.random.default_rng(1)
     key = {x: m for m, x in enumerate(zip(whole.state, whole.action, whole.following, strict=True))}
     for _ in range(4_000):
-        batch = rows.draw(whole, 50, rng, keep_states=True)
+        batch = rows.draw(whole, np.cumsum(whole.number), 50, rng, keep_states=True)
         at = [key[x] for x in zip(batch.state, batch.action, batch.following, strict=True)]
         total[:, at] += batch.number, batch.anchored
     expected = np.stack([whole.number, whole.anchored]) / whole.number.sum() * 4_000 * 50
@@ -247,11 +253,45 @@ def test_a_checkpoint_of_another_training_or_a_damaged_one_is_refused(tmp_path: 
     with pytest.raises(InputError, match="other data or options"):
         author.fit([data], ANCHOR, 0.95, checkpoint=tmp_path, **options | {"epochs": 3})
     file = tmp_path / "training_0.npz"
-    for damage in (file.read_bytes()[:-40], b"", b"no archive"):
+    array = tmp_path / "array.npy"
+    np.save(array, np.zeros(3))
+    for damage in (file.read_bytes()[:-40], b"", b"no archive", array.read_bytes()):
         file.write_bytes(damage)
         with pytest.raises(InputError, match=r"training_0\.npz.*damaged"):
             author.fit([data], ANCHOR, 0.95, checkpoint=tmp_path, **options)
         assert file.read_bytes() == damage  # nothing is lost
+    for folder in (file, 3):
+        with pytest.raises(InputError, match=r"checkpoint.*name a folder"):
+            author.fit([data], ANCHOR, 0.95, checkpoint=folder, **options)
+
+
+def test_a_checkpoint_is_of_the_data_and_not_of_where_they_are_in_memory(tmp_path: Path) -> None:
+    """Ids as text are objects; another test split is another training."""
+    data, test = BUS.simulate(6, 5), BUS.simulate(3, 6)
+    options = author.Options(epochs=2, units=4, batch_trajectories=2, risk_every=1)
+    start = author.initial(author.layout_of(data, options), 0.0, rngs(1)[0])
+    file = tmp_path / "training_0.npz"
+
+    def trained(test: Transitions) -> author.Pass:
+        names = np.array([f"bus {i}" for i in data.trajectory], dtype=object)
+        one = Transitions(data.states, data.actions, data.next_states, names)
+        return author.train(one, ANCHOR, 0.95, options, start, test=test, checkpoint=file)[0]
+
+    assert trained(test).risks.tobytes() == trained(test).risks.tobytes()
+    with pytest.raises(InputError, match="other data or options"):
+        trained(BUS.simulate(3, 7))
+
+
+def test_a_run_that_diverged_stays_as_it_ended(tmp_path: Path) -> None:
+    data = BUS.simulate(12, 5)
+    for batch in (None, 16):
+        folder = tmp_path / str(batch)
+        options = {"tau_2": 300.0, "function_class": "tabular", "batch": batch}
+        fits = [fit([data], ANCHOR, 0.95, checkpoint=folder, **options)[0] for _ in range(2)]
+        assert {x.diagnostics.status for x in fits} == {"diverged"}
+        first, second = (x.reward_function(data.states).tobytes() for x in fits)
+        assert first == second
+        assert fits[0].diagnostics.iterations == fits[1].diagnostics.iterations
 
 
 def test_a_line_shows_the_progress(monkeypatch: pytest.MonkeyPatch) -> None:
