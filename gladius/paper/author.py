@@ -184,7 +184,8 @@ def train(
         discount: beta.
         options: of the procedure.
         start: initial weights, a vector of `layout_of`.
-        test: a split on which the losses are evaluated, and with `truth` the error.
+        test: a split on which the losses are evaluated, and with `truth` the error; by default the
+            training set, so that there are no losses of held-out data.
         truth: the true reward (leak).
         checkpoint: a file from which an interrupted training goes on, to the same numbers.
         progress: the name of the line that shows it; without a name there is none.
@@ -369,7 +370,8 @@ def fit(
             numbers.
         progress: whether lines show it; needs rich.
         options: those of `Options`. The losses that `risk_every` asks for are in `extra`, under
-            `risks`, as `Pass` has them.
+            `risks`, as `Pass` has them. Without an oracle there is no test split, and both rows are
+            those of the training set.
     """
     trained = run(
         data,
