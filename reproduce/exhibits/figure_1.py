@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
+from gladius.paper.author_baselines import BC, IQ_LEARN
 from reproduce.cells import public_baselines
 from reproduce.cells.bus_exact import bound_cell
 from reproduce.cells.many_inputs import fitting
@@ -62,9 +63,9 @@ TRAJECTORIES = 1_000
 # (column, protocol) of the public code's baselines -> N: the configured one, and the figure's
 AS_PRINTED = f"{published.PUBLIC} N = {TRAJECTORIES}"
 BASELINES = {
-    ("IQ-learn", published.PUBLIC): public_baselines.CONFIGURED[public_baselines.IQ_LEARN],
+    ("IQ-learn", published.PUBLIC): public_baselines.CONFIGURED[IQ_LEARN],
     ("IQ-learn", AS_PRINTED): TRAJECTORIES,
-    ("BC", published.PUBLIC): public_baselines.CONFIGURED[public_baselines.BC],
+    ("BC", published.PUBLIC): public_baselines.CONFIGURED[BC],
 }
 SMALL = 5  # inputs; above it the paper has no number of SAmQ
 SMOKE_REPETITIONS, SMOKE_STEPS = 2, 10

@@ -1,10 +1,10 @@
 """Table 2: MAPE of the estimated reward on the bus engine without dummies, by sample size.
 
 Every repetition simulates N trajectories, fits on the first 80 % of them and scores the reward on
-the state-action pairs of the others; all columns of a row have the same data sets. Some lines are on
-other data: one training by the public procedure on the public code's (`public_trainings`), at two
-epochs, and its IQ-learn and BC (`public_baselines`); `table_2_author` has more of GLADIUS. Two
-tables: the paper's columns beside ours, and a short one.
+the state-action pairs of the others; all columns of a row have the same data sets. Some lines are
+on the data of the public code: one training by its procedure at two epochs (`public_trainings`;
+`table_2_author` has more), and its IQ-learn and BC (`public_baselines`). Two tables: the columns of
+the paper beside ours, and a short one.
 
 Implementation choices:
 
