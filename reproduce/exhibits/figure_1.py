@@ -212,7 +212,8 @@ def _difference_to_no_inputs(results: View, row: str) -> str:
 def reason(row: str, column: str, protocol: str) -> str:
     """Why ours differs from the paper's number."""
     if protocol.startswith(published.PUBLIC):
-        return "one training on the public code's data, which is no test"
+        is_open = "; no level is identified" if column in public_baselines.COLUMNS else ""
+        return f"one training on the public code's data, which is no test{is_open}"
     if protocol == NETWORK[1]:
         return "a plug-in that uses no true reward; the paper's network minimises the risk"
     reasons = {

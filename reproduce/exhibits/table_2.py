@@ -184,7 +184,8 @@ def render(results: View, out: Path) -> None:
 def reason(row: str, column: str, protocol: str) -> str:
     """What the number rests on: uses of the truth, what is known, no level identified."""
     if protocol.startswith(published.PUBLIC):
-        return "one training on the public code's data, which is no test"
+        is_open = "; no level is identified" if column in public_baselines.COLUMNS else ""
+        return f"one training on the public code's data, which is no test{is_open}"
     if protocol.startswith("author"):
         uses = [] if "level-0" in protocol else ["level started at the truth"]
         if protocol.endswith("oracle"):
