@@ -14,7 +14,7 @@ clipping, 10,000 epochs without inputs and 1,000 with (IQlearn_zurcher_241227.js
 with x_1 the state after a replacement, and no chi-square term: one number is driven to zero, and no
 choice is fitted. r = Q - beta E V(s' | s, a). The transition is taken as known, and is not that of
 the data: a bus that is kept goes 1, 2, 3 or 3 miles (1, 2 or 3 in the commit before, whose log
-`IQlearnlog.txt` is public), where the data have 1 to 4. Inputs stay as they are.
+IQlearnlog.txt is public), where the data have 1 to 4. Inputs stay as they are.
 
 BC: no public file trains it on buses. Its loss is that of gym/gym_BClearn.py (commit c22818b), mean
 -log pi(a | s) alone on every batch, read off as r = Q - beta V(s') with the observed s'. Batches of
@@ -67,8 +67,8 @@ IQ_LEARN, BC = "iq_learn", "bc"
 HOW = {IQ_LEARN: How(32, 0.0, math.inf), BC: How(64, 1e-4, 1.01)}
 
 
-class Batches(NamedTuple):
-    """B batches of distinct states and distinct transitions, one after the other."""
+class Weighted(NamedTuple):
+    """B batches, one after the other: distinct states and transitions with their weights."""
 
     states: Array  # (S, d)
     value: Array  # (S,) v of the loss
@@ -112,7 +112,7 @@ def train(
     """
     check_choice("method", method, tuple(HOW))
     how, kind = HOW[method], start.dtype.type
-    found, tested = (batches(method, x, discount, miles, kind) for x in (data, test))
+    found, tested = (weighted(method, x, discount, miles, kind) for x in (data, test))
     if min(one.states.min() for one in (found, tested)) > 0:
         layout, start = without_dead_units(layout, start)
     states = max(int(np.diff(one.state_ends).max()) for one in (found, tested))
@@ -128,26 +128,26 @@ def train(
     return trace, losses
 
 
-def batches(
+def weighted(
     method: str,
     data: Transitions,
     discount: float,
     miles: Sequence[int] = MILES,
     dtype: type[np.floating[Any]] = np.float64,
-) -> Batches:
-    """The data in the batches of a method; see Batches."""
+) -> Weighted:
+    """The data in the batches of a method."""
     if data.done.any():
         raise InputError("data", "an end of a path", "the public code knows none")
     label = pd.factorize(data.trajectory)[0] // HOW[method].batch_trajectories
     columns: list[tuple[Array, ...]] = []
     for of in range(label[-1] + 1):
         rows = label == of
-        now, action, size = data.states[rows], data.actions[rows], rows.sum()
-        after, share, renewed = data.next_states[rows][None], np.ones(1), now
+        own, action, size = data.states[rows], data.actions[rows], rows.sum()
+        after, share, renewed = data.next_states[rows][None], np.ones(1), own
         if method == IQ_LEARN:
-            after, share = known_next(now, action, miles)
-            renewed = known_next(now, np.full(size, REPLACE), miles)[0][0]
-        states, (s, *following, first) = index_rows([now, *after, renewed])
+            after, share = known_next(own, action, miles)
+            renewed = known_next(own, np.full(size, REPLACE), miles)[0][0]
+        states, (s, *following, first) = index_rows([own, *after, renewed])
         moves = np.column_stack([s, action, *following])
         moves, number = np.unique(moves, axis=0, return_counts=True)
         chosen = np.zeros((len(states), data.number_of_actions))
@@ -161,7 +161,7 @@ def batches(
         columns.append((*at_states, moves, number / size))
     *points, moves, weight = (np.concatenate(x) for x in zip(*columns, strict=True))
     state_ends, row_ends = (np.cumsum([0, *(len(x[i]) for x in columns)]) for i in (0, 3))
-    return Batches(
+    return Weighted(
         points[0],
         points[1],
         points[2],
@@ -200,7 +200,7 @@ def slope(value: Array, chosen: Array, at: Outputs) -> float:
 
 
 @compiled
-def epoch(learner: Learner, found: Batches, rate: float) -> float:
+def epoch(learner: Learner, found: Weighted, rate: float) -> float:
     """The mean loss of the batches, each before its step."""
     total = 0.0
     for i in range(len(found.state_ends) - 1):
@@ -214,7 +214,7 @@ def epoch(learner: Learner, found: Batches, rate: float) -> float:
 
 
 @compiled
-def error(learner: Learner, tested: Batches, beta: float, right: Array, weight: Array) -> float:
+def error(learner: Learner, tested: Weighted, beta: float, right: Array, weight: Array) -> float:
     """The sum over transitions of weight |Q - beta E V(s') - right|."""
     total = 0.0
     for i in range(len(tested.state_ends) - 1):

@@ -75,7 +75,7 @@ def test_losses_and_gradients_are_those_of_autograd(
     layout = Layout(TRUNK, 2, (3, 2), 2)
     theta = data.draw(arrays(np.float64, layout.size, elements=st.floats(-2, 2)))
     whole = torch.tensor(theta, requires_grad=True)
-    found = baselines.batches(method, one, BETA)
+    found = baselines.weighted(method, one, BETA)
     learner = training.training(layout, theta, int(np.diff(found.state_ends).max()))
     part, plain_rows = slice(*layout.ends[Q]), in_batches(method, one)
     assert len(found.state_ends) - 1 == len(plain_rows)
@@ -145,7 +145,7 @@ def test_what_the_public_code_does_not_know_is_refused() -> None:
     done = np.arange(len(data)) % 5 == 4
     ended = Transitions(data.states, data.actions, data.next_states, data.trajectory, done, 2)
     with pytest.raises(InputError, match="an end of a path"):
-        baselines.batches(BC, ended, BETA)
+        baselines.weighted(BC, ended, BETA)
     layout = author.layout_of(data, author.Options(units=7))
     with pytest.raises(InputError, match="method"):
         baselines.train(
