@@ -68,6 +68,26 @@ def test_two_printed_errors_of_iq_learn_are_those_before_any_step(
     assert reported.value == pytest.approx(expected, nan_ok=True)
 
 
+@pytest.mark.parametrize(("dummies", "printed"), [(5, "192.2"), (20, "180.1")])
+def test_two_errors_of_figure_1_are_those_before_any_step_on_5000_trajectories(
+    dummies: int, printed: str
+) -> None:
+    """Not those on the figure's 1,000."""
+    column = published.load("figure_1").query("column == 'IQ-learn'").set_index("row")
+    assert column["value"][str(dummies)] == printed
+    world, (train, _) = BusEngine(dummies=dummies), networks_data(50, dummies)
+    layout = author.layout_of(train, author.Options(units=50))
+    start = initial_weights(1, 1 + dummies).astype(np.float32)
+    first = {}
+    for trajectories in (1000, 5000):
+        _, test = networks_data(trajectories, dummies)
+        trace, _ = author_baselines.train(
+            IQ_LEARN, train, 0.95, layout, start, test, world.reward, epochs=1
+        )
+        first[trajectories] = f"{trace[0, 0]:.1f}"
+    assert first[5000] == printed != first[1000]
+
+
 def test_bc_learns_the_choices_and_not_the_level() -> None:
     train, test = networks_data(1000)
     start = initial_weights(1)
