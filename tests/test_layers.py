@@ -171,7 +171,7 @@ def test_a_package_resolves_its_own_relative_imports() -> None:
 
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
-STATEMENTS = {"gladius": 9_634, "proofs_checks": 6_939, "reproduce": 6_698, "tests": 14_944}
+STATEMENTS = {"gladius": 9_757, "proofs_checks": 6_939, "reproduce": 6_775, "tests": 15_172}
 
 
 def sources(package: str) -> dict[str, str]:
@@ -339,7 +339,8 @@ def test_shapes_are_of_arrays_that_jaxtyping_takes() -> None:
 
 
 # files of the public code that docstrings name, and a pattern for a reader's own file
-OTHERS_FILES = {"gen_data.py", "Zurcher_collect_data.py", "NAME.py"}
+OTHERS_FILES = {"gen_data.py", "Zurcher_collect_data.py", "Zurcher_train_IQlearn.py"}
+OTHERS_FILES |= {"gym_BClearn.py", "NAME.py"}
 QUOTED, FILE = r"(?<!`)`([A-Za-z_][\w.]*)`", r"\.(csv|json|npz|py)$"
 
 

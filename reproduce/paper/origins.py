@@ -28,7 +28,6 @@ WORDS = {
     "is repeated, not bit for bit",
     "same rule": "of the public code's data; it is open which, or nothing confirms them",
     "our data": "compared on data of our own alone",
-    "not run": "the data are at hand, and no training on them",
     "not recoverable": "no public file or seed gives it",
 }
 VALUE, BRACKET = "value", "bracket"

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reproduce.cells import fits
+from reproduce.cells import fits, public_baselines
 from reproduce.cells.fits_author import EPOCHS_SHOWN
-from reproduce.engine.nouns import Entry, Result, summarise
+from reproduce.engine.nouns import Entry, Record, Result, summarise
 from reproduce.engine.store import Stored
 from reproduce.engine.view import View
 from reproduce.exhibits import table_2
@@ -28,6 +28,9 @@ def planted_result(entry: Entry) -> Stored:
     """What a cell of the exhibit stores, with two errors that did not converge."""
     if entry.column == "bound":
         return stored(entry.cell.function()(entry.cell))
+    if "baseline" in entry.cell.settings:
+        values = {statistic: [3.0] for statistic, _ in public_baselines.ENDS.values()}
+        return stored(Result(tuple(Record(name, 3.0) for name in values), values))
     errors = [3.0, 4.0]
     replications = {name: [1.0, 1.0] for name in fits.RUNS}
     epochs = (*EPOCHS_SHOWN, *table_2.ENDS)
@@ -47,7 +50,9 @@ def test_all_files_are_drawn(tmp_path: Path) -> None:
     assert names == tables | {"table_2.csv"}
     author = frame[frame["protocol"].eq("author oracle") & frame["statistic"].eq("MAPE")]
     assert author["status"].tolist() == ["not_converged"] * 2
-    assert frame["protocol"].eq("author public best").sum() == 2
+    assert frame["protocol"].eq("author public best").sum() == 2 * 3  # GLADIUS, IQ-learn, BC
+    table = (tmp_path / "table_2.md").read_text("utf-8")
+    assert table.count("public code, before any step") == 2
 
 
 def test_reasons_name_the_uses_of_the_truth() -> None:
