@@ -29,7 +29,7 @@ DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
 # what holds, or is scored against, the truth; the name that `gladius` itself re-exports included
 TRUTH = ("gladius.designs", "gladius.BusEngine")
-# rooms of estimators and of all that they stand on; of the paper's room two files use the truth
+# rooms of estimators and of all that they stand on; of the paper's room three files use the truth
 BLIND = [
     *("validate", "register", "panel", "solvers", "model", "erm", "baselines", "results"),
     *(
