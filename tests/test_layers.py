@@ -29,7 +29,7 @@ DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
 # what holds, or is scored against, the truth; the name that `gladius` itself re-exports included
 TRUTH = ("gladius.designs", "gladius.BusEngine")
-# rooms of estimators and of all that they stand on; of the paper's room two files use the truth
+# rooms of estimators and of all that they stand on; of the paper's room three files use the truth
 BLIND = [
     *("validate", "register", "panel", "solvers", "model", "erm", "baselines", "results"),
     *(
@@ -171,7 +171,7 @@ def test_a_package_resolves_its_own_relative_imports() -> None:
 
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
-STATEMENTS = {"gladius": 9_757, "proofs_checks": 6_939, "reproduce": 6_775, "tests": 15_172}
+STATEMENTS = {"gladius": 9_946, "proofs_checks": 6_939, "reproduce": 6_895, "tests": 15_402}
 
 
 def sources(package: str) -> dict[str, str]:

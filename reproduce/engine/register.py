@@ -14,6 +14,7 @@ FUNCTIONS = {
     "public_descent": "reproduce.cells.public_fits:descents",
     "many_inputs": "reproduce.cells.many_inputs:compute",
     "imitation": "reproduce.cells.imitation:compute",
+    "gym_training": "reproduce.cells.gym_trainings:compute",
     "expert": "reproduce.cells.demonstrations:measure",
     "bounds": "reproduce.cells.bus_exact:bounds",
     "bounds_with_inputs": "reproduce.cells.bus_exact:with_inputs",
