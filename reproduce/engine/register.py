@@ -8,6 +8,7 @@ FUNCTIONS = {
     "fit": "reproduce.cells.fits:compute",
     "author": "reproduce.cells.fits_author:compute",
     "public_training": "reproduce.cells.public_trainings:compute",
+    "printed_training": "reproduce.cells.printed_trainings:compute",
     "public_fit": "reproduce.cells.public_fits:compute",
     "known_level": "reproduce.cells.public_fits:known_level",
     "public_descent": "reproduce.cells.public_fits:descents",
