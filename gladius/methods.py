@@ -87,7 +87,7 @@ def fit(
             - gladius, printed: function_class, optimiser, tau_1, tau_2, ascents, iterations, batch,
               tolerance, deterministic, rngs, checkpoint, progress
             - gladius, author: oracle, rngs, absolute, level_from_truth, epochs, units,
-              batch_trajectories, dtype, repetitions, risk_every, checkpoint, progress
+              batch_trajectories, dtype, repetitions, risk_every, checkpoint, progress, device
             - iq_learn: function_class, rng
             - ml_irl: reward, transition, inner, start
             - mpec: reward, transition, start

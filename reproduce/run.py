@@ -21,7 +21,7 @@ from rich.console import Console
 from gladius.validate import InputError
 from proofs_checks.digests import Definitions
 from reproduce.engine import keys, provenance
-from reproduce.engine.nouns import LONG, Cell, Exhibit
+from reproduce.engine.nouns import Cell, Exhibit, drawn
 from reproduce.engine.output import (
     DIGITS,
     clear_staging,
@@ -86,7 +86,7 @@ def run(
         recompute_other_versions: compute also the cells that other versions of Python or of a
             package made; otherwise a line says how many they are.
         long: compute also the cells of hours (`settings.long`); otherwise an exhibit has those of
-            them that are stored and current.
+            them that are stored and current, and short forms where none is (`nouns.drawn`).
 
     Raises:
         InputError: for a bad specification or option, a folder that cannot be written or that
@@ -173,8 +173,7 @@ class Drawing:
     def __post_init__(self) -> None:
         self.definitions, self.commit = Definitions(), provenance.commit()
         self.entries = {
-            x.name: [e for e in x.checked_entries(self.smoke) if self._is_drawn(e.cell)]
-            for x in self.exhibits
+            x.name: drawn(x.checked_entries(self.smoke), self._is_stored) for x in self.exhibits
         }
         cells = {name: {entry.cell for entry in listed} for name, listed in self.entries.items()}
         self.seconds = expected_seconds(cells, self.smoke, self.out)
@@ -186,8 +185,8 @@ class Drawing:
                 self.first.setdefault(entry.cell, position)
         self.pieces = {c: keys.pieces(self.definitions, c, self.device) for c in self.first}
 
-    def _is_drawn(self, cell: Cell) -> bool:
-        if self.long_in is None or not cell.settings.get(LONG):
+    def _is_stored(self, cell: Cell) -> bool:
+        if self.long_in is None:
             return True
         pieces = keys.pieces(self.definitions, cell, self.device)
         return current(self.long_in, cell, pieces) is not None

@@ -24,8 +24,10 @@ is not that of the public code's network.
 """
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,10 +54,12 @@ from gladius.solvers.networks import without_denormals
 from gladius.validate import (
     Array,
     InputError,
+    check_choice,
     check_discount,
     check_options,
     check_whole,
     generators,
+    needs_torch,
 )
 
 Truth = Callable[[Array, Integers], Array]
@@ -354,12 +358,13 @@ def fit(
     rngs: int | np.random.Generator | Sequence[np.random.Generator] = 0,
     checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
+    device: str = "cpu",
     **options: Any,
 ) -> list[Estimate]:
     """Estimates of the oracle's epoch if an oracle is given, else of the last.
 
     The status is `diverged` where Q or zeta is not finite, else `not_converged`: the code stops at
-    its number of epochs, whatever the gradient.
+    its number of epochs, whatever the gradient. A data set of a single batch is warned of.
 
     Args:
         data, anchor, discount: see `train`.
@@ -369,10 +374,27 @@ def fit(
         checkpoint: a folder, in which an interrupted training is kept and goes on, to the same
             numbers.
         progress: whether lines show it; needs rich.
+        device: "cpu", or "cuda" for one stack of all data sets on a GPU, which needs torch; see
+            `gladius.paper.stack`.
         options: those of `Options`. The losses that `risk_every` asks for are in `extra`, under
             `risks`, as `Pass` has them. Without an oracle there is no test split, and both rows are
             those of the training set.
+
+    Raises:
+        InputError: for a bad option, or data that the code cannot train on, before any work.
     """
+    check_choice("device", device, ("cpu", "cuda"))
+    check_options(Options, options)
+    settings = Options(**options)
+    _check_rows(data, anchor, settings)
+    if device != "cpu":
+        with needs_torch("device", device):
+            stack = import_module("gladius.paper.stack")  # by its name: it imports this module
+        given = {"oracle": oracle, "checkpoint": checkpoint, **options}
+        on_device: list[Pass] = stack.run(
+            data, anchor, discount, settings, rngs, device, progress, given
+        )
+        return estimates(data, on_device, anchor, discount, "last")
     trained = run(
         data,
         anchor,
@@ -384,6 +406,22 @@ def fit(
         **options,
     )
     return estimates(data, trained, anchor, discount, "last" if oracle is None else "oracle")
+
+
+def _check_rows(data: Sequence[Transitions], anchor: Anchor, options: Options) -> None:
+    """Raise for data that `train` refuses, before it has trained others; warn of a single batch."""
+    for r, one in enumerate(data):
+        label, name = _label(one, options), f"data set {r}"
+        if label.max() == 0:
+            text = f"{name} is one batch, so that Q takes no step and moves with the trunk alone"
+            warnings.warn(f"{text}: give a smaller batch_trajectories", stacklevel=3)
+        uses = np.bincount(label[one.actions == anchor.action], minlength=label.max() + 1)[1::2]
+        if np.any(uses == 0):
+            hint = f"action {anchor.action} never occurs there: use larger batches"
+            raise InputError("data", f"{name}, batch {2 * int(np.argmin(uses)) + 1}", hint)
+        if options.dtype is np.float32 and np.abs(one.states).max() >= LARGEST_SINGLE:
+            hint = "features of 2**24 and more run together in it: rescale, or give numpy.float64"
+            raise InputError("dtype", f"float32, {name}", hint)
 
 
 def run(

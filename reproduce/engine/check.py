@@ -9,7 +9,7 @@ the numbers are the same there.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -21,7 +21,7 @@ from gladius.validate import InputError
 from proofs_checks import ledger
 from proofs_checks.digests import Definitions, file_sha256, sha256
 from reproduce.engine import keys, provenance
-from reproduce.engine.nouns import LONG, Entry, Exhibit
+from reproduce.engine.nouns import Cell, Entry, Exhibit, drawn
 from reproduce.engine.output import (
     DIGITS,
     MANIFESTS,
@@ -75,11 +75,8 @@ def check(exhibits: Sequence[Exhibit], folder: Path, cells: Path | None = None) 
     archive = Archive(cells) if cells else None
     for exhibit in exhibits:
         manifest = read_manifest(folder, exhibit.name)
-        entries = [
-            e
-            for e in exhibit.checked_entries(False)
-            if not e.cell.settings.get(LONG) or e.cell.digest[:DIGITS] in manifest.get("costs", {})
-        ]
+        costs = manifest.get("costs", {})
+        entries = drawn(exhibit.checked_entries(False), partial(_has_cost, costs))
         pieces = [keys.pieces(definitions, cell, "cpu") for cell in {e.cell for e in entries}]
         expected = {"smoke": False, "code": keys.code(pieces)}
         expected |= {"view": keys.view(definitions, exhibit)}
@@ -97,6 +94,10 @@ def check(exhibits: Sequence[Exhibit], folder: Path, cells: Path | None = None) 
             found = _compared(found, partial(_ledger, folder), pages, folder)
         findings.append(found)
     return findings
+
+
+def _has_cost(costs: Mapping[str, float], cell: Cell) -> bool:
+    return cell.digest[:DIGITS] in costs
 
 
 def _compared(

@@ -13,7 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -35,6 +35,8 @@ PROTOCOLS = ("fresh", "bootstrap", "leak_free", "printed", "author", "measured")
 FAILED = "failed: "
 NOT_RUN = "not_run"
 LONG = "long"  # the setting of cells that take hours
+SHORT = "short"  # the setting of cells that stand in for them
+SHORT_FORM = "short form"  # in the protocols of these: no printed number is compared with one
 SEVERITY = ("ok", "not_converged", "diverged", NOT_RUN)  # `failed: why` is worse than all of them
 
 
@@ -154,6 +156,28 @@ class Entry:
     def id(self) -> str:
         """Readable and unique within an exhibit."""
         return f"{self.row}/{self.column}/{self.protocol}"
+
+
+def short_form(cell: Cell, **settings: Any) -> Cell:
+    """The cell that stands in for one of hours where none is stored; `settings` make it short."""
+    others = {name: x for name, x in cell.settings.items() if name != LONG}
+    label = f"{cell.label or cell.compute}, {SHORT_FORM}"
+    return replace(cell, settings={**others, SHORT: True, **settings}, label=label)
+
+
+def drawn(entries: Sequence[Entry], is_stored: Callable[[Cell], bool]) -> list[Entry]:
+    """The entries that are drawn where the cells of hours are those that are stored.
+
+    A short form is drawn where no long cell of its row, column and first word of the protocol is.
+    """
+
+    def key(entry: Entry) -> tuple[str, ...]:
+        return entry.row, entry.column, entry.protocol.split()[0]
+
+    absent = {e for e in entries if e.cell.settings.get(LONG) and not is_stored(e.cell)}
+    long = {key(e) for e in entries if e.cell.settings.get(LONG) and e not in absent}
+    short = {e for e in entries if e.cell.settings.get(SHORT) and key(e) in long}
+    return [e for e in entries if e not in absent | short]
 
 
 @dataclass(frozen=True)

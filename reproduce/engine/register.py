@@ -9,6 +9,7 @@ FUNCTIONS = {
     "author": "reproduce.cells.fits_author:compute",
     "public_training": "reproduce.cells.public_trainings:compute",
     "public_baseline": "reproduce.cells.public_baselines:compute",
+    "printed_training": "reproduce.cells.printed_trainings:compute",
     "public_fit": "reproduce.cells.public_fits:compute",
     "known_level": "reproduce.cells.public_fits:known_level",
     "public_descent": "reproduce.cells.public_fits:descents",

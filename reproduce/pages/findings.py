@@ -56,6 +56,13 @@ class Numbers:
             raise InputError("numbers", "/".join(key), hint)
         return frame
 
+    def has(self, exhibit: str, *key: str) -> bool:
+        """Whether there is a line: those of hours are there where their cells are stored."""
+        try:
+            return len(self.lines(exhibit, *key)) > 0
+        except InputError:
+            return False
+
     def line(self, exhibit: str, *key: str) -> pd.Series:
         """The one line of a key."""
         frame = self.lines(exhibit, *key)
@@ -152,7 +159,7 @@ def environment(folder: Path) -> Environment:
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
     made.filters |= {"number": number, "two_figures": lambda x: float(f"{x:.2g}")}
     made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER, "alt": alt}
-    names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
+    names = ["lines", "line", "has", "value", "with_error", "series", "claims", "corrected"]
     names += ["agreeing", "agreed", "time", "verdict"]
     made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
     made.globals |= {"shares": origins.shares, "brief": False, "step": public_fits.STEP}

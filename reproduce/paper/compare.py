@@ -2,7 +2,7 @@
 
 A printed number has one counterpart among our lines (`published.COUNTERPARTS`). Beside the printed
 GLADIUS stands our own estimator too (`BESIDE`), whose difference from it is no failed reproduction.
-Other lines of ours are variants, which are compared and not counted.
+Other lines of ours are variants, which are compared and not counted; short forms are in no line.
 
 A printed number is one draw: one data set and one training, as in the public code. The test is
 Student's prediction interval from our repetitions over data sets of our own. An oracle's draw is a
@@ -38,7 +38,7 @@ from rich.table import Table
 
 from gladius.validate import InputError
 from reproduce.cells.bus_exact import RESAMPLED, RESAMPLES
-from reproduce.engine.nouns import NOT_RUN, Exhibit
+from reproduce.engine.nouns import NOT_RUN, SHORT_FORM, Exhibit
 from reproduce.engine.view import COLUMNS
 from reproduce.paper import published
 from reproduce.paper.judge import (
@@ -141,6 +141,7 @@ def _compared(exhibit: Exhibit, ours: Lines, folder: Path) -> pd.DataFrame:
             rules[key] = published.PROCEDURE if is_gladius else ""
         names = (column, published.OURS) if is_gladius else (column,)
         run = [k for k in ours if (k[0], k[3]) == (row, statistic) and k[1] in names]
+        run = [k for k in run if SHORT_FORM not in k[2]]
         for key in [*(k for k in rules if k not in run), *run]:
             line = _line(exhibit, printed, key, ours, larger)
             if row in logged:
@@ -178,7 +179,7 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
         verdict = BLANK
     elif mine is not None and (column, statistic) in published.GIVEN:
         test, verdict = Judgement(math.nan, NOTHING), GIVEN
-    elif mine is not None and protocol.startswith(published.PUBLIC):
+    elif mine is not None and protocol.startswith((published.PUBLIC, published.PRINTED)):
         test, verdict = Judgement(math.nan, NOTHING), SAME_DATA
     elif exhibit.name in published.OF_THE_REWARD and test.verdict != NOTHING:
         verdict = published.NO_EVIDENCE.get(beside, verdict)

@@ -56,7 +56,8 @@ COUNTERPARTS: dict[str, dict[str, str]] = {
 # exhibit -> protocol of OURS that stands beside the printed GLADIUS
 BESIDE = {"table_2": "leak_free smooth", "figure_1": "leak_free sparse", "table_4": "leak_free"}
 BESIDE |= dict.fromkeys(MILEAGE_TABLES, "leak_free smooth")
-PUBLIC = "author public"  # so begin the protocols of trainings on the public code's data
+# so begin the protocols of trainings on the public code's data, by its procedure and as printed
+PUBLIC, PRINTED = "author public", "printed public"
 # errors of the reward whose comparison is no evidence: the method leaves the level of r open, or
 # only another variant of it was run (SAmQ: other clusters, and one parameter less in Figure 1)
 LEVEL_OPEN, OTHER_VARIANT = "not identified", "not comparable"

@@ -1,5 +1,6 @@
 """The `author` protocol against a slow, plain one: autograd, raw rows, torch's own AdamW."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -179,8 +180,47 @@ def test_a_unit_with_a_positive_bias_is_not_left_out() -> None:
 def test_losses_that_are_asked_for_are_handed_over(
     split: tuple[list[Transitions], list[Transitions]],
 ) -> None:
-    (found,) = author.fit(split[0][:1], ANCHORED, DISCOUNT, epochs=5, units=4, risk_every=2)
+    options = {"epochs": 5, "units": 4, "batch_trajectories": 4, "risk_every": 2}
+    (found,) = author.fit(split[0][:1], ANCHORED, DISCOUNT, **options)
     assert np.shape(found.diagnostics.extra["risks"]) == (3, 2, 3)
+
+
+def test_a_single_batch_is_warned_of_for_it_never_steps_q(
+    split: tuple[list[Transitions], list[Transitions]],
+) -> None:
+    """Q's head stays as it was, and only the trunk below it moves."""
+    data = split[0][0]
+    options = {"epochs": 3, "units": 4, "dtype": np.float64}
+    with pytest.warns(UserWarning, match=r"data set 1 is one batch.*batch_trajectories"):
+        both = author.fit(
+            [BUS.simulate(20, 0), data], ANCHORED, DISCOUNT, batch_trajectories=16, **options
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        author.fit([data], ANCHORED, DISCOUNT, batch_trajectories=15, **options)
+    settings = author.Options(batch_trajectories=16, **options)
+    layout = author.layout_of(data, settings)
+    start = author.initial(layout, author.LEVEL, rngs(1)[0])
+    (trained,) = author.train(data, ANCHORED, DISCOUNT, settings, start)
+    layout, start = author.without_dead_units(layout, start)
+    before, after = (layout.blocks(x) for x in (start, trained.last.parameters))
+    np.testing.assert_array_equal(after.q.head, before.q.head)
+    assert not np.array_equal(after.zeta.head, before.zeta.head)
+    assert {x.diagnostics.status for x in both} == {"not_converged"}
+
+
+def test_the_door_refuses_the_last_data_set_before_it_trains_the_first(
+    split: tuple[list[Transitions], list[Transitions]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, one = split[0][0], split[0][1]
+    never = Transitions(one.states, np.zeros_like(one.actions), one.next_states, one.trajectory)
+    large = Transitions(one.states + 2.0**24, one.actions, one.next_states, one.trajectory)
+    monkeypatch.setattr(author, "train", None)
+    options: dict[str, Any] = {"batch_trajectories": 4}
+    with pytest.raises(InputError, match=r"data set 1, batch 1.*never occurs"):
+        author.fit([first, never], ANCHORED, DISCOUNT, **options)
+    with pytest.raises(InputError, match=r"float32, data set 1"):
+        author.fit([first, large], ANCHORED, DISCOUNT, **options)
 
 
 @pytest.mark.parametrize("protocol", ["author", "printed"])

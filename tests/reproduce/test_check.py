@@ -21,7 +21,7 @@ from reproduce import __main__ as command
 from reproduce import exhibits
 from reproduce import run as runner
 from reproduce.engine import check, keys, output, provenance
-from reproduce.engine.nouns import Entry
+from reproduce.engine.nouns import Cell, Entry, short_form
 from reproduce.engine.output import MANIFESTS
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.store import Archive
@@ -470,3 +470,38 @@ def test_cells_of_hours_are_drawn_where_they_are_stored(committed: Run, tmp_path
     path.unlink()
     assert committed(exhibit).computed == ()
     assert columns() == ["A"]
+
+
+def test_a_short_form_stands_in_where_no_cell_of_hours_is_stored(
+    committed: Run, tmp_path: Path
+) -> None:
+    def entries(smoke: bool) -> list[Entry]:
+        listed = []
+        for entry in toy(rows=("10", "20")).entries(smoke):
+            cell = replace(entry.cell, settings={**entry.cell.settings, "long": True})
+            short = short_form(cell, repetitions=3)
+            listed += [replace(entry, cell=cell), replace(entry, protocol="measured s", cell=short)]
+        return listed
+
+    def repetitions() -> list[int]:
+        """Of 10A, 10B, 20A and 20B; 5 of a cell of hours and 3 of a short one."""
+        frame = pd.read_csv(tmp_path / "out" / "toy.csv").query("statistic == 'MAPE'")
+        assert check.check([exhibit], tmp_path / "out")[0].problems == ()
+        assert not frame.duplicated(["row", "column"]).any()
+        return list(frame["repetitions"])
+
+    exhibit = replace(toy(), entries=entries)
+    assert len(committed(exhibit).computed) == 4
+    assert repetitions() == [3] * 4
+    done = committed(exhibit, long=True)
+    assert len(done.computed) == 4
+    assert repetitions() == [5] * 4
+    assert committed(exhibit).computed == ()
+    assert repetitions() == [5] * 4
+    files_of = {p for p in (tmp_path / "build").rglob("*.json") if '"long"' in p.read_text()}
+    (first,) = (p for p in files_of if '"seeds_row": "20"' in (t := p.read_text()) and '"B"' in t)
+    first.unlink()
+    assert committed(exhibit).computed == ()  # the short one is stored
+    assert repetitions() == [5, 5, 5, 3]
+    other = short_form(Cell("truth", {"long": True}, "r"))
+    assert (other.settings, other.label) == ({"short": True}, "r, short form")

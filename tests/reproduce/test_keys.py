@@ -71,7 +71,8 @@ def test_cells_with_compiled_loops_need_numba(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(InputError, match="install the extra 'compiled'"):
         keys.check_compiler([keys.pieces(definitions, training(50, True), "cpu")])
     maps = {"stability_map", "stability_steps", "stability_trace"}
-    public = {"public_training", "public_baseline", "public_descent", "known_level"}
+    public = {"public_training", "public_baseline", "printed_training"}
+    public |= {"public_descent", "known_level"}
     assert needed == maps | public | {"author", "fit", "paths", "levels"}
 
 
@@ -397,6 +398,7 @@ def test_every_definition_that_a_result_passes_through_is_in_its_key_or_its_view
         "Exhibit",
         "Entry",
         "_name",
+        "drawn",  # which entries, as `run` itself
     }
     assert {"reproduce.engine.store.decode", "reproduce.engine.output.draw"} <= held.keys()
 

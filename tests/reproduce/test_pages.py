@@ -15,6 +15,7 @@ from reproduce.engine.output import DIGITS
 from reproduce.engine.progress import duration
 from reproduce.engine.provenance import ROOT
 from reproduce.pages import findings, readme
+from reproduce.paper.published import PUBLIC
 from reproduce.run import GENERATED
 
 READ = (
@@ -144,7 +145,13 @@ def test_the_findings_stand_without_the_trainings_of_hours(tmp_path: Path) -> No
     frame = pd.read_csv(tmp_path / "table_2_author.csv", dtype=str, keep_default_na=False)
     is_long = frame["protocol"].str.contains("continued|changed|seed|float32|observation")
     frame[~is_long].to_csv(tmp_path / "table_2_author.csv", index=False)
+    path = tmp_path / "figure_1.csv"
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert frame["protocol"].str.startswith(PUBLIC).any()
+    frame["protocol"] = frame["protocol"].str.replace(PUBLIC, f"{PUBLIC} short form, 9 epochs")
+    frame.to_csv(path, index=False)
     loaded = [exhibits.load(name) for name in exhibits.names()]
     pages = readme.contents(ROOT / "README.md", loaded, [], tmp_path)
     assert not [file.name for file, text in pages.items() if "Not drawn yet" in text]
     assert "**4. Theorem 11" in pages[ROOT / "README.md"]
+    assert "trained for too few epochs" in pages[tmp_path / "EXHIBITS.md"]
