@@ -23,7 +23,7 @@ one its returns were the largest.)
   The printed number is compared with `best` of "table" under the logged configuration.
 
 A policy is sampled from softmax(Q), as in the public code. Only a run with --long computes the
-configurations' numbers of epochs; a short form has SHORT, and is compared with nothing.
+configurations' numbers of epochs. A short form has SHORT, and no printed number beside it.
 """
 
 import time
@@ -50,7 +50,7 @@ from reproduce.cells.demonstrations import (
     where_installed,
 )
 from reproduce.engine import seeds
-from reproduce.engine.nouns import Array, Cell, Record, Result, summarise
+from reproduce.engine.nouns import LONG, Array, Cell, Record, Result, summarise
 
 TABLE, ROWS = "table", "rows"  # the loss
 CONFIGURATIONS = {"final": imitation.FINAL, "earlier": imitation.EARLIER}
@@ -61,16 +61,13 @@ OPTIMALITY = "% optimality"
 LANDED = 100.0  # the reward that the public code gives to a landing
 
 
-def training(
-    name: str, trajectories: int, loss: str, *, is_logged: bool = True, short: bool = False
-) -> Cell:
+def training(name: str, trajectories: int, loss: str, *, is_logged: bool = True) -> Cell:
     """The cell of an environment and a number of demonstrations, of all draws.
 
     Args:
         name, trajectories: the environment and the number of demonstrations.
         loss: TABLE or ROWS.
         is_logged: under the logged configuration; else under the other one.
-        short: the short form.
     """
     is_final = (imitation.WORLDS[name].logged is imitation.FINAL) == is_logged
     configuration = "final" if is_final else "earlier"
@@ -84,10 +81,10 @@ def training(
         "episodes": EPISODES,
         "seeds": STREAM,
         "seeds_row": f"{name}/{trajectories}",
+        LONG: True,
     }
-    settings |= SHORT if short else {"long": True}
     label = f"public gym procedure, {loss}, {configuration}, {name}, {trajectories}"
-    return Cell("gym_training", settings, label + ", short" * short)
+    return Cell("gym_training", settings, label)
 
 
 def demonstrate(world: Environment, trajectories: int, rng: np.random.Generator) -> Demonstrations:

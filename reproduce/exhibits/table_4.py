@@ -47,7 +47,18 @@ from reproduce.cells.gym_trainings import (
 from reproduce.cells.imitation import imitation_cell
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
-from reproduce.engine.nouns import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result, summarise
+from reproduce.engine.nouns import (
+    SEVERITY,
+    SHORT_FORM,
+    Array,
+    Cell,
+    Entry,
+    Exhibit,
+    Record,
+    Result,
+    short_form,
+    summarise,
+)
 from reproduce.engine.view import View
 from reproduce.paper import published
 from reproduce.paper.published import OURS
@@ -80,7 +91,7 @@ TRAININGS = {
     for is_logged in (True, False)
     for loss in (TABLE, ROWS)
 }
-SHORT_FORM = "author short"
+SHORT_PROTOCOL = f"author {SHORT_FORM}, {SHORT['epochs']} epochs"
 # the columns of GLADIUS: protocol -> heading
 SHOWN = {
     f"author {TABLE} {BEST}": "best network",
@@ -119,8 +130,8 @@ def entries(smoke: bool) -> list[Entry]:
                 cell = training(name, size, loss, is_logged=is_logged)
                 listed.append(Entry(row(name, size), GLADIUS, protocol, cell, OPTIMALITY))
         if name == WORLDS[1]:
-            cell = training(name, 1, TABLE, short=True)
-            listed.append(Entry(row(name, 1), GLADIUS, SHORT_FORM, cell, OPTIMALITY))
+            cell = short_form(training(name, 1, TABLE), **SHORT)
+            listed.append(Entry(row(name, 1), GLADIUS, SHORT_PROTOCOL, cell, OPTIMALITY))
     for name in WORLDS[1:2] if smoke else WORLDS:
         episodes = SMOKE_EPISODES if smoke else EXPERT_EPISODES
         settings = {"environment": name, "episodes": episodes}
@@ -130,17 +141,13 @@ def entries(smoke: bool) -> list[Entry]:
 
 
 def view(entry: Entry, result: Result) -> Sequence[Record]:
-    """The records; of a training those of the chosen network and of the last, and the epoch.
-
-    Those of the short form have another name, so that no printed number stands beside them.
-    """
+    """The records; of a training those of the chosen network and of the last, and the epoch."""
     if entry.column != GLADIUS or BEST_EPOCH not in result.replications:
         return result.records
-    found, is_short = [], entry.protocol == SHORT_FORM
-    name = f"{OPTIMALITY}, {SHORT['epochs']} epochs" if is_short else OPTIMALITY
+    found = []
     for end in (BEST, LAST):
         returns = list(result.replications[f"return {end}"])
-        records = optimality(entry.cell.settings["environment"], returns, name)
+        records = optimality(entry.cell.settings["environment"], returns)
         found += [replace(record, protocol=f"{entry.protocol} {end}") for record in records]
     chosen = summarise(BEST_EPOCH, result.replications[BEST_EPOCH], ["ok"] * len(returns))[0]
     return (*found, replace(chosen, protocol=f"{entry.protocol} {BEST}"))
