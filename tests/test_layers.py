@@ -172,7 +172,7 @@ def test_a_package_resolves_its_own_relative_imports() -> None:
 
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
-STATEMENTS = {"gladius": 9_809, "proofs_checks": 6_939, "reproduce": 6_799, "tests": 15_244}
+STATEMENTS = {"gladius": 9_809, "proofs_checks": 6_939, "reproduce": 6_799, "tests": 15_245}
 
 
 def sources(package: str) -> dict[str, str]:
