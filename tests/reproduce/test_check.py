@@ -21,7 +21,7 @@ from reproduce import __main__ as command
 from reproduce import exhibits
 from reproduce import run as runner
 from reproduce.engine import check, keys, output, provenance
-from reproduce.engine.nouns import Cell, Entry, short_form
+from reproduce.engine.nouns import LONG, SHORT, Cell, Entry, short_form
 from reproduce.engine.output import MANIFESTS
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.store import Archive
@@ -234,7 +234,8 @@ def test_the_archive_of_this_checkout_gives_its_files() -> None:
     cells = {
         entry.cell for name in exhibits.names() for entry in exhibits.load(name).entries(False)
     }
-    assert all(store.load(cell) for cell in cells if not cell.settings.get("long"))
+    needed = [cell for cell in cells if not cell.settings.keys() & {LONG, SHORT}]
+    assert all(store.load(cell) for cell in needed)
 
 
 def test_versions_are_told_and_do_not_decide(committed: Run, tmp_path: Path) -> None:
