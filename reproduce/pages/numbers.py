@@ -72,11 +72,6 @@ class Numbers:
         ledger = pd.read_csv(self.folder / "claims.csv", dtype=str).fillna("")
         return ledger[~ledger["id"].str.startswith(OURS)]
 
-    def corrected(self, claim: str) -> str:
-        """The ledger's verdict on one of our corrections."""
-        ledger = pd.read_csv(self.folder / "claims.csv", dtype=str).set_index("id")
-        return str(ledger.loc[claim, "verdict"])
-
     @cached_property
     def verdicts(self) -> pd.DataFrame:
         """All printed numbers with their verdicts, as in `scorecard.verdicts`."""

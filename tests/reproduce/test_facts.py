@@ -1,0 +1,315 @@
+"""What the pages say: a changed number in a CSV changes the fact and its sentence.
+
+Each fact is computed once more here, from the CSV's text by other means.
+"""
+
+import csv
+import math
+import shutil
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gladius.paper import author
+from reproduce.engine.provenance import ROOT
+from reproduce.pages import facts, findings, trainings
+from reproduce.pages.numbers import Numbers
+from reproduce.pages.trainings import Errors, Size
+from reproduce.run import GENERATED
+
+Line = dict[str, str]
+Change = Callable[[Line], object]
+LEDGER = "claims"
+READ = ("accuracy", "double_sampling", "figure_1", "stability", "table_2", "table_2_author", LEDGER)
+
+
+def lines(exhibit: str, folder: Path = GENERATED, **wanted: str) -> list[Line]:
+    """The lines of a CSV with these texts in its columns; `*` ends a beginning."""
+    with (folder / f"{exhibit}.csv").open(encoding="utf-8", newline="") as file:
+        return [line for line in csv.DictReader(file) if is_of(line, wanted)]
+
+
+def is_of(line: Line, wanted: Line) -> bool:
+    pairs = ((line[name], text) for name, text in wanted.items())
+    return all(x.startswith(y[:-1]) if y.endswith("*") else x == y for x, y in pairs)
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Callable[..., Path]:
+    """A copy of the CSVs in which the lines with these texts were changed."""
+    for name in READ:
+        shutil.copy(GENERATED / f"{name}.csv", tmp_path)
+
+    def plant(exhibit: str, change: Change, **wanted: str) -> Path:
+        every = lines(exhibit, tmp_path)
+        changed = [line for line in every if is_of(line, wanted)]
+        assert changed
+        for line in changed:
+            change(line)
+        pd.DataFrame(every).to_csv(tmp_path / f"{exhibit}.csv", index=False)
+        return tmp_path
+
+    return plant
+
+
+def times(factor: float) -> Change:
+    """Multiplies the value of a line."""
+
+    def change(line: Line) -> None:
+        line["value"] = repr(factor * float(line["value"]))
+
+    return change
+
+
+def page(folder: Path, template: str = "findings.md", **about: Any) -> str:
+    return findings.environment(folder).get_template(template).render({"link": ".", **about})
+
+
+def finding(folder: Path, number: int, **about: Any) -> str:
+    """One finding, with what stands below it."""
+    text = page(folder, **about)
+    return text.partition(f"**{number}. ")[2].partition(f"**{number + 1}. ")[0]
+
+
+# --- finding 1
+def is_reached(error: float, printed: str) -> bool:
+    """Whether it would be printed as that number or a smaller one, rounded or cut."""
+    digits = [Decimal(error).quantize(Decimal(printed), r) for r in (ROUND_HALF_UP, ROUND_FLOOR)]
+    return min(digits) <= Decimal(printed)
+
+
+errors = st.lists(st.integers(1, 40_000).map(lambda k: (k + 0.5) / 10**4), min_size=1, max_size=4)
+sizes = st.lists(
+    st.tuples(st.sampled_from(["3.44", "0.84", "0.5", "0.13"]), *(errors,) * 4),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(sizes)
+def test_the_sizes_that_finding_1_names_are_those_of_the_rule(drawn: list[Any]) -> None:
+    """Reached: some run would be printed as the number or less. Above: none would."""
+    made = []
+    for k, (printed, best, last, ours, others) in enumerate(drawn):
+        values = (best, last, best[:1], last[:1], [100 * x for x in others[1:]])
+        of = [Errors(tuple(x), printed) for x in values]
+        made.append(Size(k, printed, *of, 0.0, 0.0, Errors((ours[0],), printed)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainings, "sizes", lambda folder: made)
+        patch.setattr(facts, "figure_1", lambda numbers: facts.Figure1((), (), ()))
+        for name in ("agreeing", "time"):
+            patch.setattr(Numbers, name, lambda *key: "")
+        found = facts.table_2(Numbers(GENERATED))
+
+    def where(rule: Callable[..., bool]) -> tuple[int, ...]:
+        return tuple(k for k, given in enumerate(drawn) if rule(*given))
+
+    assert found.reached == where(lambda p, best, *_: any(is_reached(x, p) for x in best))
+    assert found.above == where(lambda p, best, *_: not any(is_reached(x, p) for x in best))
+    assert found.above_last == where(lambda p, b, last, *_: not any(is_reached(x, p) for x in last))
+    assert found.ours_above == where(lambda p, b, x, ours, _: not is_reached(ours[0], p))
+    assert found.ours_is_alike == (found.above_last == found.ours_above)
+
+    def is_far(printed: str, best: object, last: list[float], *_: object) -> bool:
+        unit = Decimal(1).scaleb(Decimal(printed).as_tuple().exponent)  # type: ignore[arg-type]
+        return Decimal(min(last)) >= 2 * (Decimal(printed) + unit)
+
+    assert tuple(size.n for size in found.far) == where(is_far)
+    assert found.near == where(lambda *given: not is_far(*given))
+    assert found.one_start == where(lambda p, best, *_: len(best) == 1)
+    assert found.lost == where(lambda p, b, x, o, others: any(y > 1 for y in others[1:]))
+    are_on = where(lambda p, b, x, o, others: len(others) > 1)
+    assert [size.n for size in found.continued] == [n for n in are_on if n in found.above]
+    least = [min(drawn[k][2]) - float(drawn[k][0]) for k in found.above_last]
+    assert found.excess_last == [f"{x:.2f}" for x in least]
+
+
+def reached(folder: Path) -> list[int]:
+    """The sizes that a first training reaches at its best epoch, from the CSV."""
+    printed = lines("table_2", ROOT / "paper_tables/published", column="GLADIUS")
+    found = []
+    for text in printed:
+        runs = lines("table_2_author", folder, row=text["row"], column="procedure")
+        runs = [x for x in runs if x["statistic"] == "MAPE best" and "pass" not in x["protocol"]]
+        runs = [x for x in runs if "observation" not in x["protocol"]]
+        if any(is_reached(float(run["value"]), text["value"]) for run in runs):
+            found.append(int(text["row"]))
+    return found
+
+
+def test_finding_1_counts_the_sizes_that_a_training_reaches(planted: Callable[..., Path]) -> None:
+    before = reached(GENERATED)
+    assert facts.table_2(Numbers(GENERATED)).reached == tuple(before)
+    lost = before[0]
+    of_size = {"row": str(lost), "column": "procedure", "statistic": "MAPE best"}
+    folder = planted("table_2_author", times(1000.0), **of_size)
+    found = facts.table_2(Numbers(folder))
+    assert found.reached == tuple(reached(folder)) == tuple(before[1:])
+    assert lost in found.above
+    for is_brief in (False, True):
+        counts = (f"Table 2: at {len(x)} of 6 sizes some of our" for x in (before, before[1:]))
+        old, new = (finding(f, 1, brief=is_brief) for f in (GENERATED, folder))
+        assert all(x in y for x, y in zip(counts, (old, new), strict=True))
+    above = "; ".join(f"{n:,}" for n in found.above)
+    assert f"At {above} all are above." in finding(folder, 1)
+
+
+def test_finding_1_says_where_our_own_estimator_is_alike(planted: Callable[..., Path]) -> None:
+    before = facts.table_2(Numbers(GENERATED))
+    assert ("does not reach it there either" in finding(GENERATED, 1)) == before.ours_is_alike
+    ours = {"column": "same split", "protocol": "leak_free ours", "statistic": "MAPE"}
+    folder = planted("table_2_author", times(0.0), **ours)
+    assert facts.table_2(Numbers(folder)).ours_above == ()
+    assert "does not reach it at 0." in finding(folder, 1)
+
+
+def test_figure_1_is_in_times_of_the_printed_errors(planted: Callable[..., Path]) -> None:
+    printed = lines("figure_1", ROOT / "paper_tables/published", column="GLADIUS", statistic="MAPE")
+    printed_of = {line["row"]: float(line["value"]) for line in printed}
+    fields = {
+        "best": ("GLADIUS", "author public best"),
+        "held_out": ("GLADIUS", "author public held-out"),
+        "ours": ("Profiled ERM", "leak_free sparse"),
+    }
+    folder = planted("figure_1", times(7.0), row="100", statistic="MAPE")
+    for source in (GENERATED, folder):
+        found = facts.figure_1(Numbers(source))
+        for field, (column, protocol) in fields.items():
+            key = {"column": column, "protocol": protocol, "statistic": "MAPE"}
+            mine = {x["row"]: float(x["value"]) for x in lines("figure_1", source, **key)}
+            rows = [row for row in mine if row in printed_of]
+            assert getattr(found, field) == tuple(mine[row] / printed_of[row] for row in rows)
+            assert len(rows) > 3
+    assert f" to {max(found.held_out):.2g} times the printed errors" in finding(folder, 1)
+    assert f" to {max(found.held_out):.2g} times" not in finding(GENERATED, 1)
+
+
+# --- finding 2
+def test_finding_2_counts_runs_and_steps(planted: Callable[..., Path]) -> None:
+    def of(folder: Path, statistic: str) -> list[tuple[float, float]]:
+        found = lines("stability", folder, row="1000", column="GLADIUS", protocol="printed*")
+        found = [x for x in found if x["protocol"].endswith("ascents 1 ratio 1")]
+        found = [x for x in found if x["statistic"] == statistic]
+        return [(float(x["value"]), float(x["repetitions"])) for x in found]
+
+    planted("stability", times(0.5), statistic="iterations")
+    fewer = planted(
+        "stability",
+        lambda line: line.update(value="1.0"),
+        row="1000",
+        protocol="printed*",
+        statistic="repetitions not ok",
+    )
+    for folder in (GENERATED, fewer):
+        found = facts.descent(Numbers(folder))
+        failed = of(folder, "repetitions not ok")
+        assert found.runs == sum(n for _, n in failed) > 0
+        assert found.converged == round(sum(n - x for x, n in failed))
+        assert found.diverged == round(sum(x * n for x, n in of(folder, "share diverged")))
+        assert found.iterations == max(x for x, _ in of(folder, "iterations"))
+        counts = f"{found.converged} of {found.runs} runs from Q = 0 converge"
+        assert f"{counts} in {found.iterations:,.0f} iterations" in finding(folder, 2)
+        assert counts not in finding(GENERATED if folder == fewer else fewer, 2)
+
+
+def test_finding_2_rounds_iterations_and_names_what_became_of_a_step(
+    planted: Callable[..., Path],
+) -> None:
+    until = {"column": "Algorithm 1", "statistic": "steps to a distance of 0.01"}
+    planted("table_2_author", times(1.7), protocol="printed from 0", **until)
+    rows = {"row": "plain, step *", "protocol": "measured"}
+    folder = planted("stability", lambda line: line.update(status="ok"), **rows, **until)
+    old, found = (facts.descent(Numbers(x)) for x in (GENERATED, folder))
+    exact = [float(x["value"]) for x in lines("table_2_author", folder, **until)]
+    from_zero = [
+        float(x["value"])
+        for x in lines("table_2_author", folder, protocol="printed from 0", **until)
+    ]
+    assert len(exact) == 2 * len(from_zero)
+    assert found.from_zero == tuple(float(Decimal(f"{x:.1e}")) for x in from_zero) != old.from_zero
+    assert found.from_level == old.from_level
+    assert list(found.by_status) == ["ok"]
+    steps = [x["row"].split("step ")[1] for x in lines("stability", folder, **rows, **until)]
+    steps = [x.split(",")[0] for x in steps if x.endswith(", ratio 1")]
+    assert found.by_status["ok"] == steps
+    assert set(steps) == {x for of in old.by_status.values() for x in of}
+    span = f"{min(found.from_zero):,.0f} to {max(found.from_zero):,.0f} iterations from Q = 0"
+    assert span in finding(folder, 2, brief=True)
+    assert span not in finding(GENERATED, 2, brief=True)
+
+
+@given(st.integers(1, 2000).map(lambda k: 5 * k))
+def test_every_other_batch_of_the_public_code_is_for_q(n: int) -> None:
+    batch = 5 if n == 50 else 32
+    batches = range(0, n - n // 5, batch)  # of the training split, the last one smaller
+    of_q = sum(1 for number, _ in enumerate(batches) if number % 2 == 1)
+    assert facts.descents(n) == author.Options().epochs * of_q
+
+
+# --- finding 3
+def left(folder: Path, protocol: str) -> list[float]:
+    key = {"column": "zeta", "protocol": protocol, "statistic": "share left"}
+    return [float(line["value"]) for line in lines("double_sampling", folder, **key)]
+
+
+@pytest.mark.parametrize("share", [71.5, 12.0])
+def test_finding_3_says_what_zeta_removes_and_leaves(
+    planted: Callable[..., Path], share: float
+) -> None:
+    five = {"protocol": "fresh free, K = 5", "statistic": "share left", "row": "250"}
+    planted("double_sampling", lambda line: line.update(value=str(share)), **five)
+    folder = planted("double_sampling", times(3.0), protocol="fresh by mileage")
+    found = facts.double_sampling(Numbers(folder))
+    assert min(left(folder, "fresh free, K = 5")) == share
+    assert found.removed == int((100 - Decimal(share)).to_integral_value(ROUND_CEILING))
+    assert found.most_by_mileage == max(left(folder, "fresh by mileage"))
+    assert found.free_of_two == left(folder, "fresh free, K = 2")
+    assert found.trajectories == (50, 250, 1000, 5000)
+    for is_brief in (False, True):
+        text = finding(folder, 3, brief=is_brief)
+        assert f"removes at most {found.removed} %" in text
+        assert f"removes all but {found.most_by_mileage:.2f} %" in text
+        assert f"removes at most {found.removed} %" not in finding(GENERATED, 3, brief=is_brief)
+
+
+def test_the_farthest_difference_is_the_largest_in_standard_errors(
+    planted: Callable[..., Path],
+) -> None:
+    key = {"statistic": "measured minus derived", "protocol": "fresh*"}
+    at = lines("double_sampling", **key)[2]
+    where = {name: at[name] for name in ("row", "column", "protocol", "statistic")}
+    folder = planted("double_sampling", lambda line: line.update(value="-0.5", se="0.01"), **where)
+    for source in (GENERATED, folder):
+        every = [
+            (float(x["value"]), float(x["se"])) for x in lines("double_sampling", source, **key)
+        ]
+        ratio = max(abs(x) / se for x, se in every)
+        (expected,) = {abs(x) for x, se in every if math.isclose(abs(x) / se, ratio)}
+        assert facts.double_sampling(Numbers(source)).farthest == expected
+    assert expected == 0.5
+
+
+# --- sentences that are right as long as the results say so
+@pytest.mark.parametrize("claim", facts.CONVERGENCE)
+@pytest.mark.parametrize("is_brief", [False, True])
+def test_finding_4_stops_where_the_ledger_says_otherwise(
+    claim: str, is_brief: bool, planted: Callable[..., Path]
+) -> None:
+    assert "Theorem 11 (PL) holds." in finding(GENERATED, 4, brief=is_brief)
+    folder = planted(LEDGER, lambda line: line.update(verdict="vacuous"), id=claim)
+    with pytest.raises(ValueError, match=f"{claim}: {facts.CONVERGENCE[claim]}; it is vacuous"):
+        page(folder, brief=is_brief)
+
+
+def test_finding_3_stops_where_the_public_anchor_has_a_bias(planted: Callable[..., Path]) -> None:
+    assert "there is no bias at the true Q" in " ".join(finding(GENERATED, 3).split())
+    of = {"protocol": "fresh replace", "statistic": "TD loss at Q*", "row": "250"}
+    folder = planted("double_sampling", lambda line: line.update(value="1e-3"), **of)
+    with pytest.raises(ValueError, match="no bias; it is a bias"):
+        page(folder)
