@@ -6,18 +6,28 @@ results say so is guarded by `stated`.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from reproduce.cells import public_fits
 from reproduce.cells.public_trainings import EPOCHS, batch_of
+from reproduce.exhibits import table_4
 from reproduce.pages import trainings
 from reproduce.pages.numbers import Numbers, printed, ratios
 from reproduce.pages.trainings import Size
-from reproduce.paper.judge import TESTED
+from reproduce.paper import origins, scorecard
+from reproduce.paper.judge import DIFFERS, TESTED, UNCLEAR
+from reproduce.paper.published import MILEAGE_TABLES, PROCEDURE
+from reproduce.paper.scorecard import Account
 
 Sizes = tuple[int, ...]  # numbers of trajectories
-NO_BIAS = 1e-20  # of a loss at Q*: rounding alone
+NO_BIAS, SAME = 1e-20, 1e-9  # of a loss at Q*, and of a density: rounding alone
+LUNAR_LANDER = "LunarLander-v3"  # the paper has version 2, which is withdrawn
+# what the letter calls right: Theorem 11, Lemma 8 and Lemma 10
+LETTER = ("thm:bothPL", "lem:BE_PL", "lem:zeta_empirical_pl")
 
 
 def stated(results: Mapping[str, str], said: Mapping[str, str]) -> None:
@@ -255,4 +265,277 @@ def convergence(numbers: Numbers) -> Convergence:
     return Convergence(*CONVERGENCE.values())
 
 
-FACTS = (convergence, descent, double_sampling, figure_1, table_2)
+# --- other pages
+@dataclass(frozen=True)
+class Accuracy:
+    """Errors of r over many data sets: ratios of means."""
+
+    to_bound: list[float]  # profiled ERM, linear reward: over the bound without P, by N
+    rewards: int  # non-linear ones
+    to_plug_in: list[float]  # under these: over the plug-in, by reward and N
+    linear_at_1000: float  # over the plug-in at N = 1,000: linear reward, the others
+    others_at_1000: list[float]
+    variation: list[float]  # of Rust's error over data sets, standard deviation over mean
+    data_sets: float  # the fewest behind it
+
+
+def accuracy(numbers: Numbers) -> Accuracy:
+    """The exhibit of that name, in ratios."""
+    name, ours = "accuracy", ("Profiled ERM", "leak_free smooth")
+
+    def to_plug_in(reward: str) -> dict[str, float]:
+        plug_in = numbers.series(name, f"{reward}/*", "Plug-in", "leak_free tabular")
+        return ratios(numbers.series(name, f"{reward}/*", *ours), plug_in)
+
+    others = [to_plug_in(reward) for reward in ("sine", "power", "step", "sqrt")]
+    bound = numbers.series(name, "affine/*", "bound", "measured (iv)")
+    rust = numbers.lines(name, "affine/*", "Rust", "fresh")
+    return Accuracy(
+        to_bound=list(ratios(numbers.series(name, "affine/*", *ours), bound).values()),
+        rewards=len(others),
+        to_plug_in=[ratio for by_size in others for ratio in by_size.values()],
+        linear_at_1000=to_plug_in("affine")["1000"],
+        others_at_1000=[by_size["1000"] for by_size in others],
+        variation=list(rust["se"] * rust["repetitions"] ** 0.5 / rust["value"]),
+        data_sets=rust["repetitions"].min(),
+    )
+
+
+@dataclass(frozen=True)
+class Brackets:
+    """The printed (SE) of Rust in Table 2, and Algorithm 1 as printed there at N = 1,000."""
+
+    ratios: list[float]  # of the bracket to the number before it
+    error: float
+    not_ok: float
+    fits: float
+
+
+def brackets(numbers: Numbers) -> Brackets:
+    """Table 2's brackets and its printed algorithm."""
+    key = ("table_2", "1000", "GLADIUS", "printed")
+    line, rust = numbers.line(*key), printed("table_2", "Rust")
+    return Brackets(
+        ratios=list(ratios(printed("table_2", "Rust", of="se"), rust).values()),
+        error=line["value"],
+        not_ok=numbers.value(*key, "repetitions not ok"),
+        fits=line["repetitions"],
+    )
+
+
+def gumbel(numbers: Numbers) -> bool:
+    """Whether the printed density of the taste shocks is SciPy's, but for rounding."""
+    return numbers.value("figure_gumbel", "*", "*", "*", "*density - SciPy*") < SAME
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The paper's printed statements by verdict, and the false ones by what they affect."""
+
+    verdicts: Counter[str]
+    severities: Counter[str]
+    of_means: int  # hold of printed means alone
+    are_findings: bool  # whether the theorems affected are those of findings 3 and 4
+    is_right: bool  # whether Theorem 5 and Theorem 11 hold
+    statements: int
+
+
+# statements that findings 3 and 4 are about
+NAMED = {
+    "def:ERM.continuous-states",
+    "intro.unique-saddle",
+    "prop:linConvergence.two-sided-PL",
+}
+RIGHT = ("thm:algoEQ", "thm:bothPL")
+
+
+def ledger(numbers: Numbers) -> Ledger:
+    """Counts of the ledger's printed claims."""
+    claims = numbers.claims()
+    claims = claims[claims["printed"].eq("yes")]
+    is_wrong = claims["verdict"].eq("fails")
+    of_means = claims["verdict"].eq("holds") & claims["severity"].eq("conclusion")
+    verdicts = dict(zip(claims["id"], claims["verdict"], strict=True))
+    return Ledger(
+        verdicts=Counter(claims["verdict"]),
+        severities=Counter(claims["severity"][is_wrong]),
+        of_means=int(of_means.sum()),
+        are_findings=set(claims["id"][is_wrong & claims["severity"].eq("theorem")]) == NAMED,
+        is_right=all(verdicts.get(name) == "holds" for name in RIGHT),
+        statements=len(claims),
+    )
+
+
+@dataclass(frozen=True)
+class Letter:
+    """What the letter states beside the ledger's counts."""
+
+    theorem_11: str
+    unclear: str  # `k of n` tests of Table 2's errors on fresh data
+    time: str  # of `exact`
+
+
+def letter(numbers: Numbers) -> Letter:
+    """The letter's numbers.
+
+    Raises:
+        ValueError: a statement that the letter calls right has another verdict.
+    """
+    unclear = numbers.agreeing("table_2", "author oracle", UNCLEAR)
+    claims = numbers.claims()
+    stated(dict(zip(claims["id"], claims["verdict"], strict=True)), dict.fromkeys(LETTER, "holds"))
+    return Letter("holds", unclear, numbers.time(["exact"]))
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Numbers that the paper prints outside Table 1, and those that come out to the last digit."""
+
+    printed: int
+    brackets: int
+    exact: int
+    found: int  # of the exact: helped to find a seed or the digits
+    entries: int  # of Table 1
+
+
+def digits(_: Numbers) -> Digits:
+    """By the rules of `origins.csv`, whatever was run."""
+    counts, entries = origins.counts(), origins.shares()["entries"]
+    found = counts["exact, found from it"]["numbers"]
+    return Digits(
+        printed=counts["all"]["numbers"] - entries,
+        brackets=counts["all"]["brackets"],
+        exact=counts["exact"]["numbers"] + found,
+        found=found,
+        entries=entries,
+    )
+
+
+def accounts(numbers: Numbers) -> list[Account]:
+    """The owners of printed numbers, GLADIUS first, and all together."""
+    lines = scorecard.accounts(numbers.verdicts)
+    sums = np.sum([line[1:] for line in lines], axis=0)
+    return [*lines, Account("all", *sums)]
+
+
+@dataclass(frozen=True)
+class TableA1:
+    """Utils within which a training on the public data is of Table A1's r(s, a0), rounded up."""
+
+    often: float  # mileages 1 to 5
+    rare: float  # 6 to 10
+
+
+def table_a1(numbers: Numbers) -> TableA1:
+    """The public start's distances."""
+    key = ("table_2_author", "50", "procedure", "author")
+    names = (f"largest distance from Table A1, mileages {of}" for of in ("1 to 5", "6 to 10"))
+    return TableA1(*(math.ceil(100 * numbers.value(*key, name)) / 100 for name in names))
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """Tests of the printed GLADIUS against the author's code, re-implemented, on fresh data."""
+
+    errors: int  # of Table 2
+    with_zero: int  # intervals around them that contain zero
+    unclear_errors: int
+    levels: int  # of Q
+    unclear_levels: int
+    far: list[str]  # exhibits by mileage with numbers that differ, and the mileages
+    far_mileages: list[int]
+
+
+def procedure(numbers: Numbers) -> Procedure:
+    """Those lines of verdicts.csv."""
+    frame = numbers.verdicts[numbers.verdicts["rule"].eq(PROCEDURE)]
+    errors = frame[frame["exhibit"].eq("table_2") & frame["half_width"].notna()]
+    levels = frame[frame["statistic"].str.startswith("Q")]
+    far = frame[frame["exhibit"].isin(MILEAGE_TABLES) & frame["verdict"].eq(DIFFERS)]
+    return Procedure(
+        errors=len(errors),
+        with_zero=int((errors["half_width"] >= errors["yardstick"]).sum()),
+        unclear_errors=int(errors["verdict"].eq(UNCLEAR).sum()),
+        levels=len(levels),
+        unclear_levels=int(levels["verdict"].eq(UNCLEAR).sum()),
+        far=list(far["exhibit"].unique()),
+        far_mileages=list(map(int, far["row"])),
+    )
+
+
+@dataclass(frozen=True)
+class Expert:
+    """An expert's printed return beside the nearest of the rules that we tried."""
+
+    environment: str
+    printed: tuple[str, str]  # mean, standard deviation
+    rule: str
+    mean: float
+    sd: float
+    episodes: float
+    z: float  # NaN where neither return varies
+    tried: int  # rules
+
+    @property
+    def game(self) -> str:
+        """The environment without its version."""
+        return self.environment.rpartition("-")[0]
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing varies, so that there is no z."""
+        return math.isnan(self.z)
+
+    @property
+    def is_other_version(self) -> bool:
+        """Whether the paper has another version of the environment."""
+        return self.environment == LUNAR_LANDER
+
+
+def experts(numbers: Numbers) -> list[Expert]:
+    """One for each environment of Table 4."""
+    found = []
+    for name, (text, rule) in table_4.EXPERTS.items():
+        mean, sd = text.rstrip(")").split(" (")
+        line = numbers.line("table_4", name, "Expert", "measured", f"return, {rule}")
+        episodes = line["repetitions"]
+        error = math.hypot(line["se"], float(sd) / episodes**0.5)
+        found.append(
+            Expert(
+                environment=name,
+                printed=(mean, sd),
+                rule=rule,
+                mean=line["value"],
+                sd=line["se"] * episodes**0.5,
+                episodes=episodes,
+                z=(line["value"] - float(mean)) / error if error else math.nan,
+                tried=len(numbers.lines("table_4", name, "Expert", "measured", "return, *")),
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How far our implementations of methods go that the paper says do not scale."""
+
+    samq: int  # the most trajectories
+    dummies: list[float]  # the most, of Rust and of ML-IRL
+
+
+def scale(numbers: Numbers) -> Scale:
+    """From Tables 1 and 2."""
+    samq = numbers.lines("table_2", "*", "SAmQ", "leak_free ward 5")
+    largest = [
+        numbers.value("table_1", method, "Scalability", "measured", "largest K")
+        for method in ("NFXP", "ML-IRL")
+    ]
+    return Scale(samq["row"][samq["status"].eq("ok")].astype(int).max(), largest)
+
+
+# a template calls these by their names
+FACTS = (
+    *(convergence, descent, double_sampling, figure_1, table_2),
+    *(accounts, accuracy, brackets, digits, experts, gumbel, ledger, letter, procedure, scale),
+    table_a1,
+)

@@ -12,9 +12,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from proofs_checks.numbering import PAPER
 from reproduce.drawing.notes import alt
-from reproduce.exhibits import table_4
 from reproduce.pages import facts
-from reproduce.pages.numbers import Numbers, printed, ratios, span
+from reproduce.pages.numbers import Numbers, printed, span
 from reproduce.paper import origins, scorecard
 from reproduce.paper.judge import number
 
@@ -23,6 +22,10 @@ FINDING = re.compile(  # number, heading, sentences, limitation, command; what s
     r"(.*?)(?=^\*\*\d+\. |\Z)",
     re.DOTALL | re.MULTILINE,
 )
+
+
+# what a template may ask of `Numbers` itself, by a key: one number, or a count of verdicts
+LOOKUPS = ("agreed", "agreeing", "value", "with_error")
 
 
 def listed(sizes: Iterable[int]) -> str:
@@ -36,18 +39,13 @@ def environment(folder: Path) -> Environment:
     loader = PackageLoader("reproduce", "templates")
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
     made.filters |= {"number": number, "span": span, "listed": listed}
-    made.filters["thousands"] = "{:,.0f}".format
+    made.filters |= {"thousands": "{:,.0f}".format, "numbers": lambda x: ", ".join(map(number, x))}
     made.globals |= {fact.__name__: cache(partial(fact, numbers)) for fact in facts.FACTS}
-    made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER, "alt": alt}
-    names = ["lines", "line", "value", "with_error", "series", "claims"]
-    names += ["agreeing", "agreed", "time", "verdict"]
-    made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
-    made.globals |= {"shares": origins.shares, "brief": False}
-    made.globals |= {"origins": origins.counts, "words": origins.WORDS, "stored": origins.stored}
-    made.globals |= {"verdicts": lambda: numbers.verdicts, "experts": table_4.EXPERTS}
-    made.globals["totals"] = lambda: scorecard.totals(numbers.verdicts)
-    made.globals["accounts"] = lambda: scorecard.accounts(numbers.verdicts)
-    made.globals["not_run"] = lambda: scorecard.not_run(numbers.verdicts)
-    made.globals["trained_once"] = lambda: scorecard.trained_once(numbers.verdicts)
-    made.globals |= {name: getattr(numbers, name) for name in names}
+    made.globals |= {name: getattr(numbers, name) for name in LOOKUPS}
+    made.globals |= {"printed": printed, "paper": PAPER, "alt": alt, "brief": False}
+    made.globals |= {"shares": cache(origins.shares), "origins": cache(origins.counts)}
+    made.globals |= {"words": origins.WORDS, "stored": origins.stored}
+    for name in ("group_counts", "not_run", "totals", "trained_once"):
+        of = getattr(scorecard, name)
+        made.globals[name] = cache(lambda of=of: of(numbers.verdicts))
     return made

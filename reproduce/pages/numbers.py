@@ -95,11 +95,6 @@ class Numbers:
             seconds |= {cell: time for cell, time in by_cell.items() if cell not in late}
         return duration(sum(seconds.values()))
 
-    def verdict(self, exhibit: str) -> str:
-        """What the overview says first of an exhibit."""
-        of = exhibits.load(exhibit).verdict
-        return "" if of is None else of(self.folder).partition("\n")[0]
-
     def agreeing(self, exhibit: str, protocol: str, word: str = AGREES) -> str:
         """`k of n`: how many printed MAPEs agree with the lines of a protocol, or differ."""
         frame = compare.compare(exhibits.load(exhibit), self.folder)

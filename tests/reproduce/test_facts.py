@@ -26,7 +26,10 @@ from reproduce.run import GENERATED
 Line = dict[str, str]
 Change = Callable[[Line], object]
 LEDGER = "claims"
-READ = ("accuracy", "double_sampling", "figure_1", "stability", "table_2", "table_2_author", LEDGER)
+READ = (
+    *("accuracy", "double_sampling", "figure_1", "figure_gumbel", "stability"),
+    *("table_1", "table_2", "table_2_author", "table_4", LEDGER),
+)
 
 
 def lines(exhibit: str, folder: Path = GENERATED, **wanted: str) -> list[Line]:
@@ -313,3 +316,206 @@ def test_finding_3_stops_where_the_public_anchor_has_a_bias(planted: Callable[..
     folder = planted("double_sampling", lambda line: line.update(value="1e-3"), **of)
     with pytest.raises(ValueError, match="no bias; it is a bias"):
         page(folder)
+
+
+# --- other pages
+def mape(folder: Path, **key: str) -> dict[str, float]:
+    found = lines("accuracy", folder, statistic="MAPE", **key)
+    return {line["row"]: float(line["value"]) for line in found}
+
+
+def outcome(folder: Path, name: str) -> str:
+    module: Any = findings.environment(folder).get_template("outcomes.md").module
+    about = {"name": name, "files": ["a.csv"], "verdicts": ["a verdict"], "title": "a title"}
+    return str(module.outcome(about))
+
+
+def test_accuracy_is_in_ratios_to_the_bound_and_to_the_plug_in(
+    planted: Callable[..., Path],
+) -> None:
+    ours = {"column": "Profiled ERM", "protocol": "leak_free smooth"}
+    planted("accuracy", times(9.0), row="step/250", statistic="MAPE", **ours)
+    folder = planted("accuracy", times(0.25), row="affine/1000", statistic="MAPE", **ours)
+    for source in (GENERATED, folder):
+        found = facts.accuracy(Numbers(source))
+        mine, plug_in = (
+            mape(source, **ours),
+            mape(source, column="Plug-in", protocol="leak_free t*"),
+        )
+        bound = mape(source, column="bound", protocol="measured (iv)")
+        assert found.to_bound == [mine[row] / bound[row] for row in mine if row in bound]
+        others = {row: mine[row] / plug_in[row] for row in mine if not row.startswith("affine")}
+        assert sorted(found.to_plug_in) == sorted(others.values())
+        assert found.rewards == len({row.split("/")[0] for row in others})
+        assert found.linear_at_1000 == mine["affine/1000"] / plug_in["affine/1000"]
+        assert sorted(found.others_at_1000) == sorted(others[r] for r in others if "/1000" in r)
+        text = outcome(source, "accuracy")
+        assert f"is {min(others.values()):.2f} to {max(others.values()):.2f} times" in text
+        row = f"{found.linear_at_1000:.3f} for a linear reward, "
+        assert row in page(source, "deviations.md")
+    assert text != outcome(GENERATED, "accuracy")
+    assert row not in page(GENERATED, "deviations.md")
+
+
+def test_what_surrounds_se_is_a_coefficient_of_variation(planted: Callable[..., Path]) -> None:
+    rust = {"row": "affine/50", "column": "Rust", "protocol": "fresh", "statistic": "MAPE"}
+    folder = planted("accuracy", lambda line: line.update(se="0.5", repetitions="7"), **rust)
+    found = facts.accuracy(Numbers(folder))
+    every = lines("accuracy", folder, **(rust | {"row": "affine/*"}))
+    spreads = [float(x["se"]) * float(x["repetitions"]) ** 0.5 / float(x["value"]) for x in every]
+    assert found.variation == pytest.approx(spreads, rel=1e-14)
+    assert found.data_sets == 7
+    assert f"Ours is {min(spreads):.2f} to {max(spreads):.2f} over 7 data sets" in page(
+        folder, "deviations.md"
+    )
+
+
+def test_the_printed_algorithm_says_how_many_fits_failed(planted: Callable[..., Path]) -> None:
+    key = {"row": "1000", "column": "GLADIUS", "protocol": "printed"}
+    planted("table_2", lambda line: line.update(value="17"), statistic="repetitions not ok", **key)
+    folder = planted("table_2", lambda line: line.update(value="3.25"), statistic="MAPE", **key)
+    found = facts.brackets(Numbers(folder))
+    (line,) = lines("table_2", folder, statistic="MAPE", **key)
+    assert (found.error, found.not_ok, found.fits) == (3.25, 17, float(line["repetitions"]))
+    text = f"3.25 as printed (17 of {found.fits:.0f} fits without convergence)"
+    assert text in page(folder, "deviations.md")
+    printed = lines("table_2", ROOT / "paper_tables/published", column="Rust", statistic="MAPE")
+    assert found.ratios == [float(x["se"]) / float(x["value"]) for x in printed]
+
+
+@pytest.mark.parametrize(
+    ("gap", "words"), [("1e-12", "equals"), ("-1e-12", "equals"), ("0.1", "is not")]
+)
+def test_the_printed_density_is_scipys_but_for_rounding(
+    planted: Callable[..., Path], gap: str, words: str
+) -> None:
+    (at,) = [x for x in lines("figure_gumbel") if "density - SciPy" in x["statistic"]]
+    folder = planted("figure_gumbel", lambda x: x.update(value=gap), statistic=at["statistic"])
+    assert facts.gumbel(Numbers(folder)) == (words == "equals")
+    assert f"the taste shocks {words} SciPy's" in outcome(folder, "figure_gumbel")
+
+
+def test_the_ledger_is_counted_by_verdict_and_by_what_an_error_reaches(
+    planted: Callable[..., Path],
+) -> None:
+    assert "findings 3 and 4" in page(GENERATED, "claims.md", is_older=False)
+    assert "the right minimiser (Theorem 5)" in page(GENERATED, "summary.md")
+    folder = planted(LEDGER, lambda line: line.update(verdict="fails"), id="thm:algoEQ")
+    planted(LEDGER, lambda line: line.update(severity="theorem"), id="thm:algoEQ")
+    found, claims = facts.ledger(Numbers(folder)), lines(LEDGER, folder, printed="yes")
+    claims = [line for line in claims if not line["id"].startswith("ours")]
+    assert found.statements == len(claims) == sum(found.verdicts.values())
+    for verdict in {line["verdict"] for line in claims}:
+        assert found.verdicts[verdict] == sum(line["verdict"] == verdict for line in claims)
+    wrong = [line["severity"] for line in claims if line["verdict"] == "fails"]
+    assert dict(found.severities) == {word: wrong.count(word) for word in set(wrong)}
+    assert wrong.count("theorem") == 4
+    text = page(folder, "claims.md", is_older=False)
+    assert f"{len(wrong)} are false as printed" in text
+    assert "4 affect a theorem," in text  # and no longer those of findings 3 and 4
+    assert "the right minimiser" not in page(folder, "summary.md")
+
+
+@pytest.mark.parametrize("claim", facts.LETTER)
+def test_the_letter_stops_where_the_ledger_says_otherwise(
+    claim: str, planted: Callable[..., Path]
+) -> None:
+    assert facts.letter(Numbers(GENERATED)).theorem_11 == "holds"
+    folder = planted(LEDGER, lambda line: line.update(verdict="fails"), id=claim)
+    with pytest.raises(ValueError, match=f"{claim}: holds; it is fails"):
+        facts.letter(Numbers(folder))
+
+
+def test_digits_and_accounts_are_those_of_the_list_of_verdicts() -> None:
+    """From the text of verdicts.csv, where the printed GLADIUS has a line for each rule."""
+    every = [x for x in lines("verdicts") if x["exhibit"] != "table_3"]
+    key = ("exhibit", "row", "column", "statistic")
+    once = {tuple(x[name] for name in key): x for x in every if x["verdict"] != "not printed"}
+    values = [x["provenance"] for x in once.values()]
+    brackets = [x["provenance_of_bracket"] for x in once.values() if x["provenance_of_bracket"]]
+    entries = sum(x["exhibit"] == "table_1" for x in once.values())
+    found = facts.digits(Numbers(GENERATED))
+    assert found.exact == sum(x.startswith("exact") for x in values + brackets) > found.found > 0
+    assert found.found == (values + brackets).count("exact, found from it")
+    assert found.brackets == len(brackets)
+    *owners, total = facts.accounts(Numbers(GENERATED))
+    assert total.numbers == sum(line.numbers for line in owners)
+    assert (total.agree, total.open) == tuple(sum(x[k] for x in owners) for k in (2, 5))
+    assert found.printed == len(values) - entries + len(brackets)
+    table = page(GENERATED, "exhibits_table.md", older=0, exhibits=[])
+    assert f"| all | {total.numbers} | {total.exact} |" in table
+    assert "Older code" not in table
+    assert "Older code computed 2 of 3" in page(
+        GENERATED, "exhibits_table.md", older=2, exhibits=[1, 2, 3]
+    )
+
+
+verdict = st.sampled_from(["agrees", "differs", "unclear"])
+width = st.one_of(st.just(math.nan), st.floats(0.1, 9.0))
+tested = st.tuples(
+    st.sampled_from(["table_2", "table_3", "table_a2", "figure_1", "table_4"]),
+    st.sampled_from(["procedure", "feasible", ""]),
+    st.sampled_from(["MAPE", "Q a0", "r a0"]),
+    st.integers(1, 10),
+    width,
+    verdict,
+)
+
+
+@given(st.lists(tested, max_size=12))
+def test_the_tests_of_the_procedure_are_counted_by_its_rule(drawn: list[Any]) -> None:
+    names = ["exhibit", "rule", "statistic", "row", "half_width", "verdict"]
+    frame = pd.DataFrame(drawn, columns=pd.Index(names)).assign(yardstick=4.0)
+    frame = frame.astype({"statistic": str, "row": str, "half_width": float})
+    numbers = Numbers(GENERATED)
+    numbers.__dict__["verdicts"] = frame
+    found = facts.procedure(numbers)
+    ours = [x for x in drawn if x[1] == "procedure"]
+    errors = [x for x in ours if x[0] == "table_2" and not math.isnan(x[4])]
+    assert (found.errors, found.with_zero) == (len(errors), sum(x[4] >= 4.0 for x in errors))
+    assert found.unclear_errors == sum(x[5] == "unclear" for x in errors)
+    levels = [x for x in ours if x[2] == "Q a0"]
+    assert (found.levels, found.unclear_levels) == (
+        len(levels),
+        sum(x[5] == "unclear" for x in levels),
+    )
+    far = [x for x in ours if x[0] in ("table_3", "table_a2") and x[5] == "differs"]
+    assert found.far == list(dict.fromkeys(x[0] for x in far))
+    assert found.far_mileages == [x[3] for x in far]
+
+
+@pytest.mark.parametrize(("distance", "shown"), [("0.1201", 0.13), ("0.4", 0.4), ("1.999", 2.0)])
+def test_a_distance_to_table_a1_is_rounded_up(
+    planted: Callable[..., Path], distance: str, shown: float
+) -> None:
+    statistic = "largest distance from Table A1, mileages 1 to 5"
+    at = {"row": "50", "protocol": "author", "statistic": statistic}
+    folder = planted("table_2_author", lambda line: line.update(value=distance), **at)
+    assert facts.table_a1(Numbers(folder)).often == shown
+    assert facts.table_a1(Numbers(folder)).rare == facts.table_a1(Numbers(GENERATED)).rare
+
+
+def test_an_expert_is_as_many_errors_off_as_both_returns_vary(planted: Callable[..., Path]) -> None:
+    at = {"row": "Acrobot-v1", "column": "Expert", "statistic": "return, sampled, without*"}
+    change = {"value": "-90", "se": "0.5", "repetitions": "400"}
+    folder = planted("table_4", lambda line: line.update(change), **at)
+    found = {expert.game: expert for expert in facts.experts(Numbers(folder))}
+    assert found["CartPole"].is_equal
+    assert [name for name, x in found.items() if x.is_other_version] == ["LunarLander"]
+    acrobot = found["Acrobot"]
+    assert acrobot.printed == ("-82.80", "27.55")
+    assert (acrobot.mean, acrobot.sd, acrobot.episodes) == (-90.0, 10.0, 400.0)
+    assert acrobot.z == pytest.approx((-90 + 82.80) / (0.25 + 27.55**2 / 400) ** 0.5)
+    rules = {x["statistic"] for x in lines("table_4", folder, **(at | {"statistic": "return, *"}))}
+    assert acrobot.tried == len(rules)
+
+
+def test_how_far_ours_scale_is_the_largest_that_ran(planted: Callable[..., Path]) -> None:
+    at = {"column": "SAmQ", "protocol": "leak_free ward 5", "statistic": "MAPE"}
+    sizes = sorted(int(x["row"]) for x in lines("table_2", **at) if x["status"] == "ok")
+    planted("table_2", lambda line: line.update(status="out of memory"), row=str(sizes[-1]), **at)
+    key = {"column": "Scalability", "statistic": "largest K"}
+    folder = planted("table_1", lambda line: line.update(value="2"), row="ML-IRL", **key)
+    before, found = (facts.scale(Numbers(x)) for x in (GENERATED, folder))
+    assert (before.samq, found.samq) == (sizes[-1], sizes[-2])
+    assert found.dummies == [before.dummies[0], 2.0] != before.dummies
