@@ -102,7 +102,9 @@ def describe(
     by_name = {finding.name: "; ".join(finding.problems) for finding in problems}
     manifests = [read_manifest(folder, path.stem) for path in (folder / MANIFESTS).glob("*.json")]
     memory: dict[tuple[str, int], float] = {}
+    systems: dict[str, None] = {}  # in the order of the manifests
     for machine in (machine for manifest in manifests for machine in manifest.get("machines", [])):
+        systems[machine.get("system", "not recorded")] = None
         kind = (machine["processor"], machine["cores"])
         memory[kind] = max(memory.get(kind, 0), machine.get("memory_gb", 0))
     machines = [
@@ -112,14 +114,13 @@ def describe(
     described = [describe_exhibit(x, by_name.get(x.name, ""), folder) for x in exhibits]
     papers = sum(exhibit["is_paper"] for exhibit in described)
     run = {exhibit["name"]: exhibit for exhibit in described if exhibit["files"]}
-    systems = [machine["system"] for x in manifests for machine in x.get("machines", [])]
     return {
         "exhibits": described,
         "kinds": {"paper": papers, "own": len(described) - papers},
         "older": sum(bool(exhibit["problems"]) for exhibit in described),
         "run": run,
         "slowest": max(run.values(), key=lambda exhibit: exhibit["seconds"], default=None),
-        "systems": ", ".join(dict.fromkeys(systems)),
+        "systems": ", ".join(systems),
         "is_older": OLDER in by_name.get("claims", ""),
         "machines": machines,
         "versions": lambda package: versions(manifests, package),

@@ -4,6 +4,7 @@ Each fact is computed once more here, from the CSV's text by other means.
 """
 
 import csv
+import json
 import math
 import shutil
 from collections.abc import Callable
@@ -13,12 +14,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gladius.paper import author
+from reproduce import exhibits
+from reproduce.engine import check
 from reproduce.engine.provenance import ROOT
-from reproduce.pages import facts, findings, trainings
+from reproduce.pages import facts, findings, readme, trainings
 from reproduce.pages.numbers import Numbers
 from reproduce.pages.trainings import Errors, Size
 from reproduce.run import GENERATED
@@ -95,6 +98,8 @@ sizes = st.lists(
 )
 
 
+# at one size ours alone reaches the printed error, at the other a last epoch alone
+@example([("0.5", [9.0], [9.0], [0.1], [0.1]), ("0.5", [9.0], [0.1], [9.0], [0.1])])
 @given(sizes)
 def test_the_sizes_that_finding_1_names_are_those_of_the_rule(drawn: list[Any]) -> None:
     """Reached: some run would be printed as the number or less. Above: none would."""
@@ -170,6 +175,22 @@ def test_finding_1_says_where_our_own_estimator_is_alike(planted: Callable[..., 
     folder = planted("table_2_author", times(0.0), **ours)
     assert facts.table_2(Numbers(folder)).ours_above == ()
     assert "does not reach it at 0." in finding(folder, 1)
+
+
+def test_finding_1_counts_the_printed_errors_that_agree(planted: Callable[..., Path]) -> None:
+    """Those of two sizes are ours to the last digit, and the others are far from them."""
+    last = {"column": "GLADIUS", "protocol": "author last", "statistic": "MAPE"}
+    planted("table_2", lambda line: line.update(value="1e6", se="1e-3", status="ok"), **last)
+    for row in ("50", "250"):
+        key = {"row": row, "column": "GLADIUS", "statistic": "MAPE"}
+        (text,) = [x["value"] for x in lines("table_2", ROOT / "paper_tables/published", **key)]
+        change = {"value": text, "se": "0.001"}
+        folder = planted("table_2", lambda line, new=change: line.update(new), **(last | key))
+    found = facts.table_2(Numbers(folder))
+    assert (found.agree, found.differ, found.unclear) == ("2 of 6", "4 of 6", "0 of 6")
+    words = "2 of 6 printed errors agree with the last epoch, and 4 of 6 differ from it"
+    assert words in finding(folder, 1)
+    assert words not in finding(GENERATED, 1)
 
 
 def test_figure_1_is_in_times_of_the_printed_errors(planted: Callable[..., Path]) -> None:
@@ -374,13 +395,13 @@ def test_the_printed_algorithm_says_how_many_fits_failed(planted: Callable[..., 
     key = {"row": "1000", "column": "GLADIUS", "protocol": "printed"}
     planted("table_2", lambda line: line.update(value="17"), statistic="repetitions not ok", **key)
     folder = planted("table_2", lambda line: line.update(value="3.25"), statistic="MAPE", **key)
-    found = facts.brackets(Numbers(folder))
+    found = facts.as_printed(Numbers(folder))
     (line,) = lines("table_2", folder, statistic="MAPE", **key)
     assert (found.error, found.not_ok, found.fits) == (3.25, 17, float(line["repetitions"]))
     text = f"3.25 as printed (17 of {found.fits:.0f} fits without convergence)"
     assert text in page(folder, "deviations.md")
     printed = lines("table_2", ROOT / "paper_tables/published", column="Rust", statistic="MAPE")
-    assert found.ratios == [float(x["se"]) / float(x["value"]) for x in printed]
+    assert facts.brackets(Numbers(folder)) == [float(x["se"]) / float(x["value"]) for x in printed]
 
 
 @pytest.mark.parametrize(
@@ -451,7 +472,7 @@ def test_digits_and_accounts_are_those_of_the_list_of_verdicts() -> None:
 
 
 verdict = st.sampled_from(["agrees", "differs", "unclear"])
-width = st.one_of(st.just(math.nan), st.floats(0.1, 9.0))
+width = st.one_of(st.sampled_from([math.nan, 4.0]), st.floats(0.1, 9.0))
 tested = st.tuples(
     st.sampled_from(["table_2", "table_3", "table_a2", "figure_1", "table_4"]),
     st.sampled_from(["procedure", "feasible", ""]),
@@ -519,3 +540,17 @@ def test_how_far_ours_scale_is_the_largest_that_ran(planted: Callable[..., Path]
     before, found = (facts.scale(Numbers(x)) for x in (GENERATED, folder))
     assert (before.samq, found.samq) == (sizes[-1], sizes[-2])
     assert found.dummies == [before.dummies[0], 2.0] != before.dummies
+
+
+def test_the_longest_exhibit_and_the_kinds_are_those_of_the_manifests() -> None:
+    names = ("table_3", "stability", "exact")
+    manifests = {n: json.loads((GENERATED / f"manifests/{n}.json").read_text()) for n in names}
+    problems = [check.Finding("exact", ("older code",))]
+    about = readme.describe([exhibits.load(name) for name in names], problems, GENERATED)
+    assert about["slowest"]["name"] == max(names, key=lambda n: manifests[n]["cpu_seconds"])
+    assert (about["kinds"], about["older"]) == ({"paper": 1, "own": 2}, 1)
+    assert list(about["run"]) == list(names)
+    for described in about["exhibits"]:
+        files = list(manifests[described["name"]]["files"])
+        assert described["pictures"] == [x for x in files if Path(x).suffix == ".png"]
+        assert described["linked"] == [x for x in files if Path(x).suffix not in (".tex", ".pdf")]
