@@ -110,7 +110,7 @@ def test_the_sizes_that_finding_1_names_are_those_of_the_rule(drawn: list[Any]) 
         made.append(Size(k, printed, *of, 0.0, 0.0, Errors((ours[0],), printed)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trainings, "sizes", lambda folder: made)
-        patch.setattr(facts, "figure_1", lambda numbers: facts.Figure1((), (), ()))
+        patch.setattr(facts, "figure_1", lambda numbers: facts.Figure1([], [], []))
         for name in ("agreeing", "time"):
             patch.setattr(Numbers, name, lambda *key: "")
         found = facts.table_2(Numbers(GENERATED))
@@ -208,10 +208,26 @@ def test_figure_1_is_in_times_of_the_printed_errors(planted: Callable[..., Path]
             key = {"column": column, "protocol": protocol, "statistic": "MAPE"}
             mine = {x["row"]: float(x["value"]) for x in lines("figure_1", source, **key)}
             rows = [row for row in mine if row in printed_of]
-            assert getattr(found, field) == tuple(mine[row] / printed_of[row] for row in rows)
+            assert getattr(found, field) == [mine[row] / printed_of[row] for row in rows]
             assert len(rows) > 3
     assert f" to {max(found.held_out):.2g} times the printed errors" in finding(folder, 1)
     assert f" to {max(found.held_out):.2g} times" not in finding(GENERATED, 1)
+
+
+def test_a_public_training_of_fewer_epochs_is_not_beside_figure_1(
+    planted: Callable[..., Path],
+) -> None:
+    public = {"column": "GLADIUS", "protocol": "author public*"}
+    folder = planted("figure_1", lambda line: line.update(protocol="author public short"), **public)
+    found = facts.figure_1(Numbers(folder))
+    assert (found.best, found.held_out) == ([], [])
+    assert found.ours == facts.figure_1(Numbers(GENERATED)).ours
+    assert "In Figure 1 they give" in finding(GENERATED, 1)
+    assert "In Figure 1 they give" not in finding(folder, 1)
+    old, new = (outcome(x, "figure_1").strip() for x in (GENERATED, folder))
+    assert old.startswith("Reward error with dummy variables, of one training")
+    assert new.startswith("The public procedure was trained for too few epochs")
+    assert old.partition("The errors of")[2] == new.partition("The errors of")[2] != ""
 
 
 # --- finding 2
