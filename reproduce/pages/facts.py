@@ -151,21 +151,21 @@ def descent(numbers: Numbers) -> Descent:
     diverged = numbers.lines("stability", *runs, "share diverged")
     growth = "beta 0.95, ascents 1, ratio *", "printed map", "printed", "growth rate"
     growth_rates = numbers.lines("stability", *growth)
-    unstable = growth_rates["row"][growth_rates["status"].eq("diverged")].iloc[-1]
+    diverging = growth_rates["row"][growth_rates["status"].eq("diverged")]
     until = "steps to a distance of 0.01"
     steps = numbers.lines("stability", "plain, step *, ratio 1", "Algorithm 1", "measured", until)
     step_sizes = steps["row"].str.extract("step (.*),", expand=False)
 
     def until_near(start: str) -> tuple[float, ...]:
         series = numbers.series("table_2_author", "*", "Algorithm 1", f"printed {start}", until)
-        return tuple(float(f"{steps:.2g}") for steps in series.values())
+        return tuple(float(f"{count:.2g}") for count in series.values())
 
     return Descent(
         runs=int(failed["repetitions"].sum()),
         converged=round((failed["repetitions"] - failed["value"]).sum()),
         diverged=round((diverged["value"] * diverged["repetitions"]).sum()),
         iterations=numbers.lines("stability", *runs, "iterations")["value"].max(),
-        unstable=unstable.split()[-1],
+        unstable=max(diverging.str.split().str[-1], key=float),
         step=public_fits.STEP,
         from_zero=until_near("from 0"),
         from_level=until_near("from -55"),
@@ -177,7 +177,7 @@ def descent(numbers: Numbers) -> Descent:
 
 def descents(trajectories: int) -> int:
     """Descent steps in a training of the public code: every other batch of an epoch is for Q."""
-    trained = 0.8 * trajectories
+    trained = trajectories - trajectories // 5
     return EPOCHS * (math.ceil(trained / batch_of(trajectories)) // 2)
 
 

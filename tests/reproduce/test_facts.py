@@ -284,6 +284,23 @@ def test_finding_2_rounds_iterations_and_names_what_became_of_a_step(
     assert span not in finding(GENERATED, 2, brief=True)
 
 
+def test_finding_2_names_the_largest_ratio_that_diverges(planted: Callable[..., Path]) -> None:
+    maps = {"column": "printed map", "protocol": "printed", "statistic": "growth rate"}
+    maps |= {"row": "beta 0.95, ascents 1, ratio *"}
+    every = {x["row"].split()[-1]: x["row"] for x in lines("stability", **maps)}
+    largest = max(every, key=float)
+    change = {"status": "diverged"}
+    folder = planted(
+        "stability", lambda line: line.update(change), **maps | {"row": every[largest]}
+    )
+    for source in (GENERATED, folder):
+        diverged = [x for x in lines("stability", source, **maps) if x["status"] == "diverged"]
+        found = facts.descent(Numbers(source)).unstable
+        assert float(found) == max(float(x["row"].split()[-1]) for x in diverged)
+        assert f"At a ratio of {found} it diverges even with small steps" in finding(source, 2)
+    assert found == largest != facts.descent(Numbers(GENERATED)).unstable
+
+
 @given(st.integers(1, 2000).map(lambda k: 5 * k))
 def test_every_other_batch_of_the_public_code_is_for_q(n: int) -> None:
     batch = 5 if n == 50 else 32
@@ -316,6 +333,23 @@ def test_finding_3_says_what_zeta_removes_and_leaves(
         assert f"removes at most {found.removed} %" in text
         assert f"removes all but {found.most_by_mileage:.2f} %" in text
         assert f"removes at most {found.removed} %" not in finding(GENERATED, 3, brief=is_brief)
+
+
+def test_double_sampling_says_the_costs_of_the_largest_size(planted: Callable[..., Path]) -> None:
+    at = {"row": "5000", "column": "zeta", "statistic": "theta_1"}
+    planted("double_sampling", lambda x: x.update(value="7.25"), protocol="fresh by mileage", **at)
+    key = at | {"protocol": "fresh free, K = 5"}
+    folder = planted("double_sampling", lambda x: x.update(value="2.75"), **key)
+    found = facts.double_sampling(Numbers(folder))
+    assert (found.cost_by_mileage, found.cost_free) == (7.25, 2.75)
+    assert found.td_loss < 1e-20
+    assert "5 dummies the best replacement cost is 2.75, not 5." in finding(folder, 3)
+    text = outcome(folder, "double_sampling")
+    assert "is 7.25 for zeta by mileage, and 2.75 for free zeta with 5 dummies" in text
+    for k in (1, 2, 3, 5):
+        shares = ", ".join(f"{x:.2f}" for x in left(folder, f"fresh free, K = {k}") if x >= 0.01)
+        assert f"Free zeta with K = {k} leaves {shares}" in text
+    assert "2.75" not in finding(GENERATED, 3) + outcome(GENERATED, "double_sampling")
 
 
 def test_the_farthest_difference_is_the_largest_in_standard_errors(
