@@ -172,7 +172,7 @@ def test_a_package_resolves_its_own_relative_imports() -> None:
 
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
-STATEMENTS = {"gladius": 10_121, "proofs_checks": 6_939, "reproduce": 6_996, "tests": 15_704}
+STATEMENTS = {"gladius": 10_121, "proofs_checks": 6_939, "reproduce": 7_309, "tests": 16_197}
 
 
 def sources(package: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from jinja2 import Environment, nodes
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -86,3 +87,79 @@ def test_a_fault_is_found(text: str) -> None:
     assert [fault.partition(":")[0] for fault in faults(README, text)] == [FAULTS[text]]
     right = "It is $a_i = *b* < c$ and `lem:BE_PL`:\n\n- one\n- *two*\n\n> three\n"
     assert faults(README, right) == []
+
+
+# --- templates print, and compute nothing
+TEMPLATES = [
+    p for p in sorted((ROOT / "reproduce" / "templates").glob("*.*")) if p.suffix != ".tex"
+]
+TAGS = 225  # of all of them; who raises it says why
+# what a template may do to a field: write it
+FILTERS = {"number", "numbers", "span", "listed", "thousands", "format", "join", "trim"}
+FILTERS |= {"first", "last", "length", "default"}
+READS = ("items", "values", "get")  # of a dictionary
+SAME = ("eq", "ne", "in", "notin")
+ARITHMETIC = (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow)
+
+
+def is_number(node: nodes.Node) -> bool:
+    """Whether it is one, or the length of something."""
+    is_constant = isinstance(node, nodes.Const) and isinstance(node.value, int | float)
+    return is_constant or (isinstance(node, nodes.Filter) and node.name == "length")
+
+
+def computed(source: str) -> list[str]:
+    """What a template computes: it may print fields, loop, and choose by one that is true."""
+    tree, found = Environment().parse(source), list[str]()
+    for node in tree.find_all((nodes.Assign, nodes.AssignBlock)):
+        try:
+            node.node.as_const() if isinstance(node, nodes.Assign) else node.filter.as_const()
+        except (nodes.Impossible, AttributeError):
+            found.append(f"set, line {node.lineno}")
+    for call in tree.find_all(nodes.Call):
+        if not isinstance(call.node, nodes.Name) and getattr(call.node, "attr", "") not in READS:
+            found.append(f"call, line {call.lineno}")
+    for used in tree.find_all(nodes.Filter):
+        found += [f"filter, line {used.lineno}"] * (used.name not in FILTERS)
+    for chosen in tree.find_all((nodes.If, nodes.CondExpr, nodes.For)):
+        decides = [chosen.test] if chosen.test else []
+        parts = [part for test in decides for part in (test, *test.find_all(nodes.Expr))]
+        found += [f"if, line {chosen.lineno}"] * any(map(is_number, parts))
+    for compared in tree.find_all(nodes.Operand):
+        found += [f"comparison, line {compared.lineno}"] * (compared.op not in SAME)
+    return found + [f"arithmetic, line {x.lineno}" for x in tree.find_all(ARITHMETIC)]
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_a_template_computes_nothing(path: Path) -> None:
+    assert computed(path.read_text("utf-8")) == []
+
+
+COMPUTING = {
+    "{% set x = lines('a').value %}": "set",
+    "{% set x %}{{ a }}{% endset %}": "set",
+    "{% set x = namespace(a=[]) %}": "set",
+    "{{ frame.query('a > 1') }}": "call",
+    "{{ frame.value.max() }}": "call",
+    "{{ x | sum }}": "filter",
+    "{{ x | selectattr('a') }}": "filter",
+    "{{ x | round(0, 'ceil') }}": "filter",
+    "{% if x > y %}a{% endif %}": "comparison",
+    "{{ 'a' if x == 3 }}": "if",
+    "{% if x | length %}a{% endif %}": "if",
+    "{% for x in y if x.n == 2 %}{% endfor %}": "if",
+    "{{ 100 - x }}": "arithmetic",
+    "{{ (x + y) | span }}": "arithmetic",
+}
+
+
+@pytest.mark.parametrize("source", COMPUTING)
+def test_what_a_template_computes_is_found(source: str) -> None:
+    assert {text.partition(",")[0] for text in computed(source)} == {COMPUTING[source]}
+    printing = "{% set a = {'b': 'c'} %}{% with f = fact() %}{{ f.mean | number }}{% endwith %}"
+    choosing = "{% for x in f.sizes if x.kind == 'a' %}{{ '; ' if not loop.last }}{% endfor %}"
+    assert computed(printing + choosing) == []
+
+
+def test_templates_have_few_tags() -> None:
+    assert sum(path.read_text("utf-8").count("{%") for path in TEMPLATES) <= TAGS

@@ -1,35 +1,22 @@
-"""Numbers of the generated files for the templates, so that no page has a typed number.
+"""The templates' environment: what a page may ask for, and how a README's findings are read.
 
-A template names a number by its exhibit, row, column, protocol and statistic. One that is missing,
-not finite or not unique is an InputError with the command that makes it.
+A template prints fields of `facts`, and numbers by exhibit, row, column, protocol and statistic.
 """
 
-import math
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from fnmatch import translate
-from functools import cached_property
+from collections.abc import Iterable
+from functools import cache, partial
 from pathlib import Path
 
-import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from gladius.validate import InputError
-from proofs_checks.claims import OURS
 from proofs_checks.numbering import PAPER
-from reproduce import exhibits
-from reproduce.cells import public_fits
 from reproduce.drawing.notes import alt
-from reproduce.engine.nouns import LONG
-from reproduce.engine.output import DIGITS, read_manifest
-from reproduce.engine.progress import duration
-from reproduce.exhibits import table_4
-from reproduce.pages import trainings
-from reproduce.paper import compare, origins, published, scorecard
-from reproduce.paper.judge import AGREES, TESTED, UNCLEAR, number
+from reproduce.pages import facts
+from reproduce.pages.numbers import Numbers, printed, span
+from reproduce.paper import origins, scorecard
+from reproduce.paper.judge import number
 
-Series = Mapping[str, float]  # row -> number
 FINDING = re.compile(  # number, heading, sentences, limitation, command; what stands below
     r"^\*\*(\d+)\. (.+?)\*\* (.+?)(?: \*(Limitation: .+?)\*(?: (`[^\n]+))?)?\n"
     r"(.*?)(?=^\*\*\d+\. |\Z)",
@@ -37,119 +24,13 @@ FINDING = re.compile(  # number, heading, sentences, limitation, command; what s
 )
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """The results of one folder, as the templates ask for them."""
-
-    folder: Path
-
-    def lines(self, exhibit: str, *key: str) -> pd.DataFrame:
-        """The lines of an exhibit's long CSV by patterns: row, column, protocol, statistic.
-
-        In a pattern `*` stands for any characters; without one for the statistic it is MAPE.
-        """
-        frame = compare.read(exhibit, self.folder)
-        for name, pattern in zip(compare.KEY, (*key, "MAPE")[:4], strict=True):
-            frame = frame[frame[name].str.match(translate(pattern))]
-        if frame.empty:
-            hint = f"no number there: python -m reproduce run {exhibit}"
-            raise InputError("numbers", "/".join(key), hint)
-        return frame
-
-    def has(self, exhibit: str, *key: str) -> bool:
-        """Whether there is a line: those of hours are there where their cells are stored."""
-        try:
-            return len(self.lines(exhibit, *key)) > 0
-        except InputError:
-            return False
-
-    def line(self, exhibit: str, *key: str) -> pd.Series:
-        """The one line of a key."""
-        frame = self.lines(exhibit, *key)
-        if len(frame) != 1 or not math.isfinite(frame["value"].iloc[0]):
-            hint = f"no single number there: python -m reproduce run {exhibit}"
-            raise InputError("number", "/".join(key), hint)
-        return frame.iloc[0]
-
-    def value(self, *key: str) -> float:
-        """The number of one line: exhibit, row, column, protocol, statistic."""
-        return float(self.line(*key)["value"])
-
-    def with_error(self, *key: str) -> str:
-        """`mean (standard error, number of data sets)` of one line."""
-        line = self.line(*key)
-        texts = (number(line["value"]), number(line["se"]))
-        return f"{' ('.join(texts)}, {line['repetitions']:,.0f} data sets)"
-
-    def series(self, exhibit: str, *key: str) -> dict[str, float]:
-        """Row, without what precedes the pattern's `*` -> number."""
-        frame = self.lines(exhibit, *key)
-        rows = frame["row"].str.removeprefix(key[0].partition("*")[0])
-        return dict(zip(rows, frame["value"].astype(float), strict=True))
-
-    def claims(self) -> pd.DataFrame:
-        """The ledger's lines on the paper's claims, without those of our corrections."""
-        ledger = pd.read_csv(self.folder / "claims.csv", dtype=str).fillna("")
-        return ledger[~ledger["id"].str.startswith(OURS)]
-
-    def corrected(self, claim: str) -> str:
-        """The ledger's verdict on one of our corrections."""
-        ledger = pd.read_csv(self.folder / "claims.csv", dtype=str).set_index("id")
-        return str(ledger.loc[claim, "verdict"])
-
-    @cached_property
-    def verdicts(self) -> pd.DataFrame:
-        """All printed numbers with their verdicts, as in `scorecard.verdicts`."""
-        loaded = [exhibits.load(name) for name in published.COUNTERPARTS]
-        return scorecard.verdicts(loaded, self.folder)
-
-    def agreed(self, exhibit: str, rule: str = "") -> str:
-        """`k of n`: how many printed numbers of a rule agree; how many tests cannot tell."""
-        words = self.verdicts.query("exhibit == @exhibit and rule == @rule")["verdict"]
-        weak = words.eq(UNCLEAR).sum()
-        agreeing = f"{words.eq(AGREES).sum()} of {words.isin(TESTED).sum()}"
-        return f"{agreeing} ({weak} cannot tell)" if weak else agreeing
-
-    def time(self, names: Iterable[str], is_long: bool = False) -> str:
-        """Processor time of these exhibits together, without or with the cells of `run --long`."""
-        seconds: dict[str, float] = {}
-        for name in names:
-            cells = {entry.cell for entry in exhibits.load(name).entries(False)}
-            late = {c.digest[:DIGITS] for c in cells if c.settings.get(LONG) and not is_long}
-            by_cell = read_manifest(self.folder, name).get("costs", {})
-            seconds |= {cell: time for cell, time in by_cell.items() if cell not in late}
-        return duration(sum(seconds.values()))
-
-    def verdict(self, exhibit: str) -> str:
-        """What the overview says first of an exhibit."""
-        of = exhibits.load(exhibit).verdict
-        return "" if of is None else of(self.folder).partition("\n")[0]
-
-    def agreeing(self, exhibit: str, protocol: str, word: str = AGREES) -> str:
-        """`k of n`: how many printed MAPEs agree with the lines of a protocol, or differ."""
-        frame = compare.compare(exhibits.load(exhibit), self.folder)
-        verdicts = frame.loc[frame["protocol"].eq(protocol) & frame["statistic"].eq("MAPE")]
-        return f"{verdicts['verdict'].eq(word).sum()} of {len(verdicts)}"
+# what a template may ask of `Numbers` itself, by a key: one number, or a count of verdicts
+LOOKUPS = ("agreed", "agreeing", "value", "with_error")
 
 
-def printed(exhibit: str, column: str, statistic: str = "MAPE", of: str = "number") -> Series:
-    """Row -> the paper's number, or with `of="se"` the one in brackets."""
-    frame = published.load(exhibit)
-    frame = frame[frame["column"].eq(column) & frame["statistic"].eq(statistic)]
-    values = pd.to_numeric(frame[of], errors="coerce")
-    return {row: x for row, x in zip(frame["row"], values, strict=True) if not math.isnan(x)}
-
-
-def ratios(above: Series, below: Series) -> dict[str, float]:
-    """The ratios of two series in the rows of both."""
-    return {row: above[row] / below[row] for row in above if row in below}
-
-
-def span(values: Iterable[float], digits: str = ".2f") -> str:
-    """`least to largest`; one number if they are the same."""
-    numbers = list(values)
-    texts = (format(least_or_largest(numbers), digits) for least_or_largest in (min, max))
-    return " to ".join(dict.fromkeys(texts))
+def listed(sizes: Iterable[int]) -> str:
+    """Numbers of trajectories in a sentence that names several."""
+    return "; ".join(f"{n:,}" for n in sizes)
 
 
 def environment(folder: Path) -> Environment:
@@ -157,18 +38,14 @@ def environment(folder: Path) -> Environment:
     numbers = Numbers(folder)
     loader = PackageLoader("reproduce", "templates")
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
-    made.filters |= {"number": number, "two_figures": lambda x: float(f"{x:.2g}")}
-    made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER, "alt": alt}
-    names = ["lines", "line", "has", "value", "with_error", "series", "claims", "corrected"]
-    names += ["agreeing", "agreed", "time", "verdict"]
-    made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
-    made.globals |= {"shares": origins.shares, "brief": False, "step": public_fits.STEP}
-    made.globals |= {"origins": origins.counts, "words": origins.WORDS, "stored": origins.stored}
-    made.globals |= {"verdicts": lambda: numbers.verdicts, "experts": table_4.EXPERTS}
-    made.globals["totals"] = lambda: scorecard.totals(numbers.verdicts)
-    made.globals["trainings"] = lambda: trainings.sizes(folder)
-    made.globals["accounts"] = lambda: scorecard.accounts(numbers.verdicts)
-    made.globals["not_run"] = lambda: scorecard.not_run(numbers.verdicts)
-    made.globals["trained_once"] = lambda: scorecard.trained_once(numbers.verdicts)
-    made.globals |= {name: getattr(numbers, name) for name in names}
+    made.filters |= {"number": number, "span": span, "listed": listed}
+    made.filters |= {"thousands": "{:,.0f}".format, "numbers": lambda x: ", ".join(map(number, x))}
+    made.globals |= {fact.__name__: cache(partial(fact, numbers)) for fact in facts.FACTS}
+    made.globals |= {name: getattr(numbers, name) for name in LOOKUPS}
+    made.globals |= {"printed": printed, "paper": PAPER, "alt": alt, "brief": False}
+    made.globals |= {"shares": cache(origins.shares), "origins": cache(origins.counts)}
+    made.globals |= {"words": origins.WORDS, "stored": origins.stored}
+    for name in ("group_counts", "not_run", "totals", "trained_once"):
+        of = getattr(scorecard, name)
+        made.globals[name] = cache(lambda of=of: of(numbers.verdicts))
     return made

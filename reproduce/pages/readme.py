@@ -102,20 +102,27 @@ def describe(
     by_name = {finding.name: "; ".join(finding.problems) for finding in problems}
     manifests = [read_manifest(folder, path.stem) for path in (folder / MANIFESTS).glob("*.json")]
     memory: dict[tuple[str, int], float] = {}
+    systems: dict[str, None] = {}  # in the order of the manifests
     for machine in (machine for manifest in manifests for machine in manifest.get("machines", [])):
+        systems[machine.get("system", "not recorded")] = None
         kind = (machine["processor"], machine["cores"])
         memory[kind] = max(memory.get(kind, 0), machine.get("memory_gb", 0))
     machines = [
         f"{processor}, {cores} cores" + (f", {gb} GB" if gb else "")
         for (processor, cores), gb in sorted(memory.items())
     ]
+    described = [describe_exhibit(x, by_name.get(x.name, ""), folder) for x in exhibits]
+    papers = sum(exhibit["is_paper"] for exhibit in described)
+    run = {exhibit["name"]: exhibit for exhibit in described if exhibit["files"]}
     return {
-        "exhibits": [
-            describe_exhibit(exhibit, by_name.get(exhibit.name, ""), folder) for exhibit in exhibits
-        ],
+        "exhibits": described,
+        "kinds": {"paper": papers, "own": len(described) - papers},
+        "older": sum(bool(exhibit["problems"]) for exhibit in described),
+        "run": run,
+        "slowest": max(run.values(), key=lambda exhibit: exhibit["seconds"], default=None),
+        "systems": ", ".join(systems),
         "is_older": OLDER in by_name.get("claims", ""),
         "machines": machines,
-        "manifests": manifests,
         "versions": lambda package: versions(manifests, package),
         "seed": seeds.ROOT,
         "total": duration(sum(costs(folder).values())),
@@ -131,7 +138,8 @@ def versions(manifests: Sequence[dict[str, Any]], package: str) -> str:
 def describe_exhibit(exhibit: Exhibit, problems: str, folder: Path) -> dict[str, Any]:
     """What the templates say of one exhibit."""
     manifest, entries = read_manifest(folder, exhibit.name), exhibit.entries(False)
-    counts = manifest.get("cells", {}).items()
+    counts, files = manifest.get("cells", {}).items(), list(manifest.get("files", {}))
+    pictures = [file for file in files if file.endswith(".png")]
     return {
         "name": exhibit.name,
         "title": exhibit.title,
@@ -141,12 +149,14 @@ def describe_exhibit(exhibit: Exhibit, problems: str, folder: Path) -> dict[str,
         "time": duration(manifest["cpu_seconds"]) if manifest else "not run",
         "seconds": manifest.get("cpu_seconds", 0.0),
         "verdicts": verdicts(exhibit, folder),
-        "files": list(manifest.get("files", {})),
+        "files": files,
+        "linked": [file for file in files if not file.endswith((".tex", ".pdf"))],
+        "pictures": pictures,
         "cells": ", ".join(f"{n} {'computed' if kind == 'ok' else kind}" for kind, n in counts),
         "finished": manifest.get("finished"),
         "commit": str(manifest.get("commit"))[:SHORT],
         "problems": problems,
-        "captions": {f: caption(f) for f in manifest.get("files", {}) if f.endswith(".png")},
+        "captions": {file: caption(file) for file in pictures},
     }
 
 

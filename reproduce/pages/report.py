@@ -8,6 +8,7 @@ import html
 import os
 import re
 from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from html.entities import html5
 from io import BytesIO
@@ -55,11 +56,16 @@ def page(folder: Path) -> str:
     texts = {name: readme.rendered(text, folder, about) for name, text in templates.items()}
     claim_pages = (folder / "claims" / "README.md").read_text("utf-8")
     environment = findings.environment(folder).overlay(autoescape=True)
+    sections, drawn, figures = listed(texts["findings"]), pictures(folder), Figures()
+    kinds = {k: [exhibit_page(e.name, folder) for e in one] for k, one in loaded.items()}
+    opening = [x for first in sections[:1] for x in figures.of(first["pictures"], drawn)]
+    for section in (*sections, *kinds["paper"], *kinds["own"]):
+        section["pictures"] = list(figures.of(section["pictures"], drawn))
     return environment.get_template("page.html").render(
         {name: Markup(markdown(text)) for name, text in texts.items()},
-        listed=listed(texts["findings"]),
-        pictures=pictures(folder),
-        kinds={k: [exhibit_page(e.name, folder) for e in one] for k, one in loaded.items()},
+        listed=sections,
+        opening=opening,
+        kinds=kinds,
         problems={finding.name: finding.problems for finding in found},
         release=release() | {"title": TITLE, "authors": AUTHORS},
         commit=str(provenance.commit()["commit"])[: readme.SHORT],
@@ -109,7 +115,6 @@ def exhibit_page(name: str, folder: Path) -> dict[str, Any]:
         frame = compare.compare(exhibit, folder)[COMPARED]
         compared = table(frame.assign(verdict=frame["verdict"].map(compare.in_words)))
     return described | {
-        "pictures": [file for file in files if file.endswith(".png")],
         "tables": [made_table(folder / file) for file in files if file.endswith(".md")],
         "compared": compared,
         "csvs": [file for file in files if file.endswith(".csv")],
@@ -146,8 +151,23 @@ def pictures(folder: Path) -> dict[str, dict[str, Any]]:
             image.convert("RGB").quantize().save(content, "PNG", optimize=True)
         source = f"data:image/png;base64,{b64encode(content.getvalue()).decode()}"
         found[path.name] = {"alt": alt(path.name), "width": width, "source": source}
-        found[path.name]["caption"] = Markup(as_html(html.escape(caption(path.name))))
+        words = Markup(as_html(html.escape(caption(path.name))))
+        found[path.name] |= {"name": path.stem, "caption": words}
+        found[path.name]["brief"] = Markup(f"{words.split('. ')[0].rstrip('.')}.")
     return found
+
+
+class Figures(dict[str, int]):
+    """Figures of the page by number: one is drawn where it is shown first, and then named."""
+
+    def of(
+        self, files: Sequence[str], drawn: Mapping[str, dict[str, Any]]
+    ) -> Iterator[dict[str, Any]]:
+        """The next figures, of those that were drawn: whether each is the first, its number."""
+        for file in filter(drawn.__contains__, files):
+            is_first = file not in self
+            number = self.setdefault(file, len(self) + 1)
+            yield drawn[file] | {"number": number, "is_first": is_first}
 
 
 def made_table(path: Path) -> dict[str, Any]:
@@ -192,7 +212,7 @@ def made(folder: Path) -> list[dict[str, Any]]:
                 "commit": str(manifest.get("commit"))[: readme.SHORT],
                 "finished": str(manifest.get("finished", ""))[:16],
                 "streams": ", ".join(sorted(streams)),
-                "versions": manifest.get("versions", []),
+                "versions": [[f"{x} {of[x]}" for x in of] for of in manifest.get("versions", [])],
                 "files": manifest.get("files", {}),
             }
         )

@@ -6,6 +6,7 @@ answer. A point is a finding of the README or an erratum of the ledger.
 
 import csv
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -45,4 +46,14 @@ def about(readme: str, link: str, replies: Path = REPLIES) -> dict[str, Any]:
         point |= reply | {"about": point["about"]}
     if given:
         raise InputError("about", ", ".join(given), "name a finding (Finding 1) or an erratum (E1)")
-    return {"paper": PAPER, "findings": found, "points": points}
+    severities = Counter(point["severity"] for point in points)
+    dates = [point["sent"] for point in points if point["sent"] != "no"]
+    return {
+        "paper": PAPER,
+        "findings": [(n, heading, command.rstrip(".")) for n, heading, _, _, command, _ in found],
+        "points": points,
+        "errata": len(errors()),
+        "severities": severities,
+        "examples": len(errors()) - severities["cosmetic"],
+        "sent": "no" if not dates else "in part" if len(dates) < len(points) else max(dates),
+    }

@@ -408,7 +408,8 @@ def test_the_readme_has_a_line_an_exhibit_with_a_mark_where_check_says_so(
 
 def test_machines_and_times_are_those_of_the_manifests(tmp_path: Path) -> None:
     (tmp_path / MANIFESTS).mkdir()
-    small, large = ({"processor": "P", "cores": 2, "memory_gb": gb} for gb in (8, 16))
+    at = {"processor": "P", "cores": 2, "system": "Linux"}
+    small, large = (at | {"memory_gb": gb} for gb in (8, 16))
     other = {"processor": "Q", "cores": 4}
     costs = {"x": 3600.0, "y": 5400.0}  # of which both manifests have one
     for name, machines, seconds in (("a", [small, large], costs), ("b", [other], {"y": 5400.0})):
@@ -417,6 +418,7 @@ def test_machines_and_times_are_those_of_the_manifests(tmp_path: Path) -> None:
     about = readme.describe([], [], tmp_path)
     assert about["machines"] == ["P, 2 cores, 16 GB", "Q, 4 cores"]
     assert about["total"] == "2.5 h"
+    assert about["systems"] == "Linux, not recorded"
 
 
 @pytest.mark.parametrize("name", SECTIONS)

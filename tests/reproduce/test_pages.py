@@ -14,7 +14,7 @@ from reproduce.drawing import notes
 from reproduce.engine.output import DIGITS
 from reproduce.engine.progress import duration
 from reproduce.engine.provenance import ROOT
-from reproduce.pages import findings, readme
+from reproduce.pages import findings, numbers, readme
 from reproduce.paper.published import PUBLIC
 from reproduce.run import GENERATED
 
@@ -88,27 +88,27 @@ def test_a_verdict_that_changes_stops_the_sentence_that_states_it(tmp_path: Path
 def test_a_number_that_is_missing_or_not_finite_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not run yet: python -m reproduce run table_2_author"):
         rendered("findings.md", tmp_path)
-    numbers, at = findings.Numbers(tmp_path), ("50", "Rust", "fresh")
+    found, at = numbers.Numbers(tmp_path), ("50", "Rust", "fresh")
     frame = pd.read_csv(GENERATED / "table_2.csv", dtype={"row": str})
     is_used = frame["row"].eq("50") & frame["column"].eq("Rust") & frame["statistic"].eq("MAPE")
     frame.assign(value=frame["value"].mask(is_used)).to_csv(tmp_path / "table_2.csv", index=False)
     with pytest.raises(InputError, match=r"50/Rust/fresh.*run table_2"):
-        numbers.value("table_2", *at)
+        found.value("table_2", *at)
     with pytest.raises(InputError, match="no number there"):
-        numbers.value("table_2", "51", "Rust", "fresh")
+        found.value("table_2", "51", "Rust", "fresh")
 
 
 def test_a_number_is_found_by_its_place_and_series_by_patterns() -> None:
-    numbers = findings.Numbers(GENERATED)
+    found = numbers.Numbers(GENERATED)
     frame = pd.read_csv(GENERATED / "accuracy.csv")
     affine = frame[frame["row"].str.startswith("affine/") & frame["statistic"].eq("MAPE")]
     affine = affine[affine["column"].eq("Rust") & affine["protocol"].eq("fresh")]
-    series = numbers.series("accuracy", "affine/*", "Rust", "fresh")
+    series = found.series("accuracy", "affine/*", "Rust", "fresh")
     assert list(series) == ["50", "250", "500", "1000", "2500", "5000"]
     assert list(series.values()) == affine["value"].tolist()
-    assert findings.printed("table_2", "Rust")["50"] == 3.62
-    assert findings.ratios({"a": 6.0, "b": 1.0}, {"a": 3.0}) == {"a": 2.0}
-    assert [findings.span(x) for x in ([1.0, 2.5, 2.0], [1.0])] == ["1.00 to 2.50", "1.00"]
+    assert numbers.printed("table_2", "Rust")["50"] == 3.62
+    assert numbers.ratios({"a": 6.0, "b": 1.0}, {"a": 3.0}) == {"a": 2.0}
+    assert [numbers.span(x) for x in ([1.0, 2.5, 2.0], [1.0])] == ["1.00 to 2.50", "1.00"]
 
 
 def test_the_time_of_an_exhibit_leaves_out_its_cells_of_hours(
@@ -116,10 +116,10 @@ def test_the_time_of_an_exhibit_leaves_out_its_cells_of_hours(
 ) -> None:
     cells = (entry.cell for entry in exhibits.load("table_2_author").entries(False))
     costs = {c.digest[:DIGITS]: 60.0 if c.settings.get("long") else 0.5 for c in cells}
-    monkeypatch.setattr(findings, "read_manifest", lambda folder, name: {"costs": costs})
+    monkeypatch.setattr(numbers, "read_manifest", lambda folder, name: {"costs": costs})
     for is_long in (False, True):
         expected = duration(sum(x for x in costs.values() if x < 1.0 or is_long))
-        assert findings.Numbers(tmp_path).time(["table_2_author"], is_long) == expected
+        assert numbers.Numbers(tmp_path).time(["table_2_author"], is_long) == expected
 
 
 def test_the_claims_of_the_paper_are_counted_and_not_ours() -> None:

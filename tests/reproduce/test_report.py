@@ -72,6 +72,16 @@ def test_findings_are_whole_refuted_claims_first_and_every_figure_has_words() ->
     assert drawn == set(pd.read_csv(notes.ALTS)["file"])
 
 
+def test_a_figure_is_drawn_once_and_then_named_by_its_number() -> None:
+    drawn = {name: {"caption": name} for name in ("a.png", "b.png")}
+    figures = report.Figures()
+    opening = list(figures.of(["b.png"], drawn))
+    later = list(figures.of(["gone.png", "a.png", "b.png"], drawn))
+    assert [(x["caption"], x["number"], x["is_first"]) for x in (*opening, *later)] == [
+        *(("b.png", 1, True), ("a.png", 2, True), ("b.png", 1, False)),
+    ]
+
+
 def test_markdown_keeps_mathematics_and_lowers_headings() -> None:
     text = report.markdown("# Title\n\n$a_i * b_i$ and *this*\n\n| a |\n| --- |\n| <b> |\n", 2)
     assert '<h3 id="Title">Title</h3>' in text

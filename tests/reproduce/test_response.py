@@ -53,3 +53,19 @@ def test_a_reply_in_other_words_is_refused(line: str, field: str, tmp_path: Path
     with pytest.raises(InputError) as caught:
         response.about(README, ".", path)
     assert caught.value.field == field
+
+
+def test_the_letter_counts_its_points_and_is_sent_when_all_are(tmp_path: Path) -> None:
+    path, head = tmp_path / "replies.csv", "about,status,sent,answer\n"
+    about = response.about(README, ".")
+    names = [p["about"].strip("[").partition("]")[0] for p in about["points"]]
+    assert about["errata"] == len(errors()) == len(names) - len(about["findings"])
+    severities = [error["severity"] for error in errors().values()]
+    for severity in set(severities):
+        assert about["severities"][severity] == severities.count(severity)
+    assert about["examples"] == sum(severity != "cosmetic" for severity in severities)
+    replies = [f"{name},open,2027-01-{k + 10:02d}," for k, name in enumerate(names)][:20]
+    replies += [f"{name},open,2027-02-01," for name in names[20:]]
+    for sent, state in ((0, "no"), (1, "in part"), (len(names), "2027-02-01")):
+        path.write_text(head + "\n".join(replies[:sent]) + "\n")
+        assert response.about(README, ".", path)["sent"] == state

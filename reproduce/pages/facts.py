@@ -1,0 +1,558 @@
+"""What the pages say in numbers: a class for each passage, made of the results by one function.
+
+A template prints the fields. Where it chooses between sentences, it does so by a field that is true
+or false, or that may be empty; the rule stands here. A sentence that is right only as long as the
+results say so is guarded by `stated`.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from reproduce.cells import public_fits
+from reproduce.cells.public_trainings import EPOCHS, batch_of
+from reproduce.exhibits import table_4
+from reproduce.pages import trainings
+from reproduce.pages.numbers import Numbers, printed, ratios
+from reproduce.pages.trainings import Size
+from reproduce.paper import origins, scorecard
+from reproduce.paper.judge import DIFFERS, UNCLEAR
+from reproduce.paper.published import MILEAGE_TABLES, PROCEDURE
+from reproduce.paper.scorecard import Account
+
+Sizes = tuple[int, ...]  # numbers of trajectories
+NO_BIAS, SAME = 1e-20, 1e-9  # of a loss at Q*, and of a density: rounding alone
+LUNAR_LANDER = "LunarLander-v3"  # the paper has version 2, which is withdrawn
+# what the letter calls right: Theorem 11, Lemma 8 and Lemma 10
+LETTER = ("thm:bothPL", "lem:BE_PL", "lem:zeta_empirical_pl")
+
+
+def stated(results: Mapping[str, str], said: Mapping[str, str]) -> None:
+    """Stop a page whose sentences state other verdicts than the results.
+
+    Raises:
+        ValueError: a verdict that is another one, or missing.
+    """
+    for name, verdict in said.items():
+        found = results.get(name, "missing")
+        if found != verdict:
+            raise ValueError(f"a page states of {name}: {verdict}; it is {found}: write it anew")
+
+
+# --- the findings
+@dataclass(frozen=True)
+class Figure1:
+    """Errors of r over the printed ones, by number of dummies: one public training, and ours.
+
+    Those of the public trainings are empty where these were not run for all epochs.
+    """
+
+    best: list[float]  # at the epoch that the true reward chooses
+    held_out: list[float]  # at the epoch with the least held-out loss
+    ours: list[float]  # of profiled ERM, means
+
+
+def figure_1(numbers: Numbers) -> Figure1:
+    """Figure 1 in ratios."""
+    name, theirs = "figure_1", printed("figure_1", "GLADIUS")
+    ours = numbers.series(name, "*", "Profiled ERM", "leak_free sparse")
+    public = numbers.lines(name, "*", "GLADIUS", "*")
+
+    def times(rule: str) -> list[float]:
+        lines = public[public["protocol"].eq(f"author public {rule}")]
+        return list(ratios(dict(zip(lines["row"], lines["value"], strict=True)), theirs).values())
+
+    return Figure1(times("best"), times("held-out"), list(ratios(ours, theirs).values()))
+
+
+@dataclass(frozen=True)
+class Table2:
+    """Finding 1: at which sizes trainings reach the printed error, by epoch."""
+
+    sizes: list[Size]
+    runs: tuple[int, ...]  # first trainings at each size
+    reached: Sizes  # at the epoch that the true reward chooses: some run, none, and all below it
+    above: Sizes
+    below: Sizes
+    above_last: Sizes  # at the last epoch: none
+    excess_last: list[str]  # by how much the least is above there, percentage points
+    ours_above: Sizes  # where our own estimator does not reach it
+    far: list[Size]  # every last epoch is far above
+    near: Sizes  # the others, and the last epochs from the public start there
+    near_spans: list[str]
+    continued: list[Size]  # of `above`, those where a network was trained on and on
+    lost: Sizes  # where such a training never fits
+    one_start: Sizes  # where all runs have the public initial network
+    agree: str  # `k of n` printed errors, beside the last epoch on fresh data
+    differ: str
+    unclear: str
+    held_out: list[float]  # times the printed errors of Figure 1, by a user's rule; may be empty
+    time: str
+
+    @property
+    def ours_is_alike(self) -> bool:
+        """Whether our estimator does not reach it where no last epoch does."""
+        return self.ours_above == self.above_last
+
+
+def table_2(numbers: Numbers) -> Table2:
+    """Finding 1, from the trainings on the public data and from those on fresh data."""
+    sizes = trainings.sizes(numbers.folder)
+    above = [size for size in sizes if size.best.are_above]
+    above_last = [size for size in sizes if size.last.are_above]
+    near = [size for size in sizes if not size.is_far]
+    return Table2(
+        sizes=sizes,
+        runs=tuple(len(size.best.values) for size in sizes),
+        reached=tuple(size.n for size in sizes if not size.best.are_above),
+        above=tuple(size.n for size in above),
+        below=tuple(size.n for size in sizes if size.best.are_below),
+        above_last=tuple(size.n for size in above_last),
+        excess_last=[size.last.excess for size in above_last],
+        ours_above=tuple(size.n for size in sizes if size.ours.are_above),
+        far=[size for size in sizes if size.is_far],
+        near=tuple(size.n for size in near),
+        near_spans=[size.start_last.span for size in near],
+        continued=[size for size in above if size.continued.values],
+        lost=tuple(size.n for size in sizes if size.is_lost),
+        one_start=tuple(size.n for size in sizes if size.has_one_start),
+        agree=numbers.agreeing("table_2", "author last"),
+        differ=numbers.agreeing("table_2", "author last", DIFFERS),
+        unclear=numbers.agreeing("table_2", "author last", UNCLEAR),
+        held_out=figure_1(numbers).held_out,
+        time=numbers.time([trainings.NAME], True),
+    )
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Finding 2: the steps of Algorithm 1 as printed."""
+
+    runs: int  # on data of our own, from Q = 0
+    converged: int
+    diverged: int
+    iterations: float  # the most
+    unstable: str  # the largest ratio of steps that diverges even with small steps
+    step: float  # on mean losses, of the two following
+    from_zero: tuple[float, ...]  # steps until r is within 1 % of the minimiser's, two figures
+    from_level: tuple[float, ...]
+    by_status: dict[str, list[str]]  # what came of step sizes per observation: ok, ...
+    public: tuple[int, int]  # descent steps of the public code, with 250 and 5,000 trajectories
+    time: str
+
+
+def descent(numbers: Numbers) -> Descent:
+    """Finding 2, from the runs of the exhibit `stability` and from the public data."""
+    runs = ("1000", "GLADIUS", "printed * ascents 1 ratio 1")
+    failed = numbers.lines("stability", *runs, "repetitions not ok")
+    diverged = numbers.lines("stability", *runs, "share diverged")
+    growth = "beta 0.95, ascents 1, ratio *", "printed map", "printed", "growth rate"
+    growth_rates = numbers.lines("stability", *growth)
+    diverging = growth_rates["row"][growth_rates["status"].eq("diverged")]
+    until = "steps to a distance of 0.01"
+    steps = numbers.lines("stability", "plain, step *, ratio 1", "Algorithm 1", "measured", until)
+    step_sizes = steps["row"].str.extract("step (.*),", expand=False)
+
+    def until_near(start: str) -> tuple[float, ...]:
+        series = numbers.series("table_2_author", "*", "Algorithm 1", f"printed {start}", until)
+        return tuple(float(f"{count:.2g}") for count in series.values())
+
+    return Descent(
+        runs=int(failed["repetitions"].sum()),
+        converged=round((failed["repetitions"] - failed["value"]).sum()),
+        diverged=round((diverged["value"] * diverged["repetitions"]).sum()),
+        iterations=numbers.lines("stability", *runs, "iterations")["value"].max(),
+        unstable=max(diverging.str.split().str[-1], key=float),
+        step=public_fits.STEP,
+        from_zero=until_near("from 0"),
+        from_level=until_near("from -55"),
+        by_status={word: list(step_sizes[steps["status"].eq(word)]) for word in steps["status"]},
+        public=(descents(250), descents(5000)),
+        time=numbers.time(["stability", "table_2_author"]),
+    )
+
+
+def descents(trajectories: int) -> int:
+    """Descent steps in a training of the public code: every other batch of an epoch is for Q."""
+    trained = trajectories - trajectories // 5
+    return EPOCHS * (math.ceil(trained / batch_of(trajectories)) // 2)
+
+
+@dataclass(frozen=True)
+class DoubleSampling:
+    """Finding 3: the share of the bias of double sampling that is left, per cent, by N."""
+
+    by_mileage: dict[str, float]  # zeta of mileage alone
+    free: dict[int, dict[str, float]]  # number of dummies -> free zeta
+    cost_by_mileage: float  # the replacement cost with the least risk, at the largest N
+    cost_free: float  # the same for free zeta with 5 dummies
+    td_loss: float  # the largest at Q*, with replacing as the anchor
+    farthest: float  # of all differences to the derived the largest in standard errors, absolute
+    data_sets: int
+    time: str
+
+    @property
+    def removed(self) -> int:
+        """At most so many per cent does free zeta with 5 dummies remove, rounded up."""
+        return 100 - math.floor(min(self.free[5].values()))
+
+    @property
+    def most_by_mileage(self) -> float:
+        """The most that zeta of mileage alone leaves."""
+        return max(self.by_mileage.values())
+
+    @property
+    def trajectories(self) -> Sizes:
+        """The numbers of trajectories, in order."""
+        return tuple(map(int, self.free[5]))
+
+    @property
+    def free_of_two(self) -> list[float]:
+        """What free zeta with 2 dummies leaves, by N."""
+        return list(self.free[2].values())
+
+
+def double_sampling(numbers: Numbers) -> DoubleSampling:
+    """Finding 3, from the exhibit of that name.
+
+    Raises:
+        ValueError: with replacing as the anchor there is a bias, which the finding excludes.
+    """
+    name, zeta = "double_sampling", "zeta"
+    free = {
+        k: numbers.series(name, "*", zeta, f"fresh free, K = {k}", "share left")
+        for k in (1, 2, 3, 5)
+    }
+    largest = list(free[5])[-1]
+    td_loss = numbers.lines(name, "*", zeta, "fresh replace", "TD loss at Q*")["value"].max()
+    stated({"anchor": "no bias" if td_loss < NO_BIAS else "a bias"}, {"anchor": "no bias"})
+    differences = numbers.lines(name, "*", zeta, "fresh*", "measured minus derived")
+    in_errors = (differences["value"] / differences["se"]).abs()
+    return DoubleSampling(
+        by_mileage=numbers.series(name, "*", zeta, "fresh by mileage", "share left"),
+        free=free,
+        cost_by_mileage=numbers.value(name, largest, zeta, "fresh by mileage", "theta_1"),
+        cost_free=numbers.value(name, largest, zeta, "fresh free, K = 5", "theta_1"),
+        td_loss=td_loss,
+        farthest=abs(differences["value"].iloc[int(in_errors.argmax())]),
+        data_sets=int(differences["repetitions"].max()),
+        time=numbers.time([name]),
+    )
+
+
+# what finding 4 says of statements of the paper
+CONVERGENCE = {
+    "thm:bothPL": "holds",
+    "prop:linConvergence.two-sided-PL": "fails",
+    "intro.unique-saddle": "fails",
+}
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """Finding 4: verdicts of the ledger, as its sentences say them."""
+
+    theorem_11: str
+    two_sided: str
+    saddle: str
+
+
+def convergence(numbers: Numbers) -> Convergence:
+    """Finding 4, from the ledger.
+
+    Raises:
+        ValueError: the ledger has another verdict.
+    """
+    ledger = numbers.claims()
+    stated(dict(zip(ledger["id"], ledger["verdict"], strict=True)), CONVERGENCE)
+    return Convergence(*CONVERGENCE.values())
+
+
+# --- other pages
+@dataclass(frozen=True)
+class Accuracy:
+    """Errors of r over many data sets: ratios of means."""
+
+    to_bound: list[float]  # profiled ERM, linear reward: over the bound without P, by N
+    rewards: int  # non-linear ones
+    to_plug_in: list[float]  # under these: over the plug-in, by reward and N
+    linear_at_1000: float  # over the plug-in at N = 1,000: linear reward, the others
+    others_at_1000: list[float]
+    variation: list[float]  # of Rust's error over data sets, standard deviation over mean
+    data_sets: float  # the fewest behind it
+
+
+def accuracy(numbers: Numbers) -> Accuracy:
+    """The exhibit of that name, in ratios."""
+    name, ours = "accuracy", ("Profiled ERM", "leak_free smooth")
+
+    def to_plug_in(reward: str) -> dict[str, float]:
+        plug_in = numbers.series(name, f"{reward}/*", "Plug-in", "leak_free tabular")
+        return ratios(numbers.series(name, f"{reward}/*", *ours), plug_in)
+
+    others = [to_plug_in(reward) for reward in ("sine", "power", "step", "sqrt")]
+    bound = numbers.series(name, "affine/*", "bound", "measured (iv)")
+    rust = numbers.lines(name, "affine/*", "Rust", "fresh")
+    return Accuracy(
+        to_bound=list(ratios(numbers.series(name, "affine/*", *ours), bound).values()),
+        rewards=len(others),
+        to_plug_in=[ratio for by_size in others for ratio in by_size.values()],
+        linear_at_1000=to_plug_in("affine")["1000"],
+        others_at_1000=[by_size["1000"] for by_size in others],
+        variation=list(rust["se"] * rust["repetitions"] ** 0.5 / rust["value"]),
+        data_sets=rust["repetitions"].min(),
+    )
+
+
+@dataclass(frozen=True)
+class AsPrinted:
+    """Algorithm 1 as printed, at N = 1,000."""
+
+    error: float
+    not_ok: float  # fits without convergence
+    fits: float
+
+
+def as_printed(numbers: Numbers) -> AsPrinted:
+    """From Table 2."""
+    key = ("table_2", "1000", "GLADIUS", "printed")
+    line = numbers.line(*key)
+    return AsPrinted(line["value"], numbers.value(*key, "repetitions not ok"), line["repetitions"])
+
+
+def brackets(_: Numbers) -> list[float]:
+    """Table 2's printed (SE) of Rust over the number before it."""
+    return list(ratios(printed("table_2", "Rust", of="se"), printed("table_2", "Rust")).values())
+
+
+def gumbel(numbers: Numbers) -> bool:
+    """Whether the printed density of the taste shocks is SciPy's, but for rounding."""
+    return numbers.value("figure_gumbel", "*", "*", "*", "*density - SciPy*") < SAME
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The paper's printed statements by verdict, and the false ones by what they affect."""
+
+    verdicts: Counter[str]
+    severities: Counter[str]
+    of_means: int  # hold of printed means alone
+    are_findings: bool  # whether the theorems affected are those of findings 3 and 4
+    is_right: bool  # whether Theorem 5 and Theorem 11 hold
+    statements: int
+
+
+# statements that findings 3 and 4 are about
+NAMED = {
+    "def:ERM.continuous-states",
+    "intro.unique-saddle",
+    "prop:linConvergence.two-sided-PL",
+}
+RIGHT = ("thm:algoEQ", "thm:bothPL")
+
+
+def ledger(numbers: Numbers) -> Ledger:
+    """Counts of the ledger's printed claims."""
+    claims = numbers.claims()
+    claims = claims[claims["printed"].eq("yes")]
+    is_wrong = claims["verdict"].eq("fails")
+    of_means = claims["verdict"].eq("holds") & claims["severity"].eq("conclusion")
+    verdicts = dict(zip(claims["id"], claims["verdict"], strict=True))
+    return Ledger(
+        verdicts=Counter(claims["verdict"]),
+        severities=Counter(claims["severity"][is_wrong]),
+        of_means=int(of_means.sum()),
+        are_findings=set(claims["id"][is_wrong & claims["severity"].eq("theorem")]) == NAMED,
+        is_right=all(verdicts.get(name) == "holds" for name in RIGHT),
+        statements=len(claims),
+    )
+
+
+@dataclass(frozen=True)
+class Letter:
+    """What the letter states beside the ledger's counts."""
+
+    theorem_11: str
+    unclear: str  # `k of n` tests of Table 2's errors on fresh data
+    time: str  # of `exact`
+
+
+def letter(numbers: Numbers) -> Letter:
+    """The letter's numbers.
+
+    Raises:
+        ValueError: a statement that the letter calls right has another verdict.
+    """
+    unclear = numbers.agreeing("table_2", "author oracle", UNCLEAR)
+    claims = numbers.claims()
+    stated(dict(zip(claims["id"], claims["verdict"], strict=True)), dict.fromkeys(LETTER, "holds"))
+    return Letter("holds", unclear, numbers.time(["exact"]))
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Numbers that the paper prints outside Table 1, and those that come out to the last digit."""
+
+    printed: int
+    brackets: int
+    exact: int
+    found: int  # of the exact: helped to find a seed or the digits
+    entries: int  # of Table 1
+
+
+def digits(_: Numbers) -> Digits:
+    """By the rules of `origins.csv`, whatever was run."""
+    counts, entries = origins.counts(), origins.shares()["entries"]
+    found = counts["exact, found from it"]["numbers"]
+    return Digits(
+        printed=counts["all"]["numbers"] - entries,
+        brackets=counts["all"]["brackets"],
+        exact=counts["exact"]["numbers"] + found,
+        found=found,
+        entries=entries,
+    )
+
+
+def accounts(numbers: Numbers) -> list[Account]:
+    """The owners of printed numbers, GLADIUS first, and all together."""
+    lines = scorecard.accounts(numbers.verdicts)
+    sums = np.sum([line[1:] for line in lines], axis=0)
+    return [*lines, Account("all", *sums)]
+
+
+@dataclass(frozen=True)
+class TableA1:
+    """Utils within which a training on the public data is of Table A1's r(s, a0), rounded up."""
+
+    often: float  # mileages 1 to 5
+    rare: float  # 6 to 10
+
+
+def table_a1(numbers: Numbers) -> TableA1:
+    """The public start's distances."""
+    key = ("table_2_author", "50", "procedure", "author")
+    names = (f"largest distance from Table A1, mileages {of}" for of in ("1 to 5", "6 to 10"))
+    return TableA1(*(math.ceil(100 * numbers.value(*key, name)) / 100 for name in names))
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """Tests of the printed GLADIUS against the author's code, re-implemented, on fresh data."""
+
+    errors: int  # of Table 2
+    with_zero: int  # intervals around them that contain zero
+    unclear_errors: int
+    levels: int  # of Q
+    unclear_levels: int
+    far: list[str]  # exhibits by mileage with numbers that differ, and the mileages
+    far_mileages: list[int]
+
+
+def procedure(numbers: Numbers) -> Procedure:
+    """Those lines of verdicts.csv."""
+    frame = numbers.verdicts[numbers.verdicts["rule"].eq(PROCEDURE)]
+    errors = frame[frame["exhibit"].eq("table_2") & frame["half_width"].notna()]
+    levels = frame[frame["statistic"].str.startswith("Q")]
+    far = frame[frame["exhibit"].isin(MILEAGE_TABLES) & frame["verdict"].eq(DIFFERS)]
+    return Procedure(
+        errors=len(errors),
+        with_zero=int((errors["half_width"] >= errors["yardstick"]).sum()),
+        unclear_errors=int(errors["verdict"].eq(UNCLEAR).sum()),
+        levels=len(levels),
+        unclear_levels=int(levels["verdict"].eq(UNCLEAR).sum()),
+        far=list(far["exhibit"].unique()),
+        far_mileages=list(map(int, far["row"])),
+    )
+
+
+@dataclass(frozen=True)
+class Expert:
+    """An expert's printed return beside the nearest of the rules that we tried."""
+
+    environment: str
+    printed: tuple[str, str]  # mean, standard deviation
+    rule: str
+    mean: float
+    sd: float
+    episodes: float
+    z: float  # NaN where neither return varies
+    tried: int  # rules
+
+    @property
+    def game(self) -> str:
+        """The environment without its version."""
+        return self.environment.rpartition("-")[0]
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing varies, so that there is no z."""
+        return math.isnan(self.z)
+
+    @property
+    def is_other_version(self) -> bool:
+        """Whether the paper has another version of the environment."""
+        return self.environment == LUNAR_LANDER
+
+
+def experts(numbers: Numbers) -> list[Expert]:
+    """One for each environment of Table 4."""
+    found = []
+    for name, (text, rule) in table_4.EXPERTS.items():
+        mean, sd = text.rstrip(")").split(" (")
+        line = numbers.line("table_4", name, "Expert", "measured", f"return, {rule}")
+        episodes = line["repetitions"]
+        error = math.hypot(line["se"], float(sd) / episodes**0.5)
+        found.append(
+            Expert(
+                environment=name,
+                printed=(mean, sd),
+                rule=rule,
+                mean=line["value"],
+                sd=line["se"] * episodes**0.5,
+                episodes=episodes,
+                z=(line["value"] - float(mean)) / error if error else math.nan,
+                tried=len(numbers.lines("table_4", name, "Expert", "measured", "return, *")),
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How far our implementations of methods go that the paper says do not scale."""
+
+    samq: int  # the most trajectories
+    dummies: list[float]  # the most, of Rust and of ML-IRL
+
+
+def scale(numbers: Numbers) -> Scale:
+    """From Tables 1 and 2."""
+    samq = numbers.lines("table_2", "*", "SAmQ", "leak_free ward 5")
+    largest = [
+        numbers.value("table_1", method, "Scalability", "measured", "largest K")
+        for method in ("NFXP", "ML-IRL")
+    ]
+    return Scale(samq["row"][samq["status"].eq("ok")].astype(int).max(), largest)
+
+
+# a template calls these by their names
+FACTS = (
+    *(convergence, descent, double_sampling, figure_1, table_2),
+    *(
+        accounts,
+        accuracy,
+        as_printed,
+        brackets,
+        digits,
+        experts,
+        gumbel,
+        ledger,
+        letter,
+        procedure,
+        scale,
+    ),
+    table_a1,
+)

@@ -1,0 +1,606 @@
+"""What the pages say: a changed number in a CSV changes the fact and its sentence.
+
+Each fact is computed once more here, from the CSV's text by other means.
+"""
+
+import csv
+import json
+import math
+import shutil
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gladius.paper import author
+from reproduce import exhibits
+from reproduce.engine import check
+from reproduce.engine.provenance import ROOT
+from reproduce.pages import facts, findings, readme, trainings
+from reproduce.pages.numbers import Numbers
+from reproduce.pages.trainings import Errors, Size
+from reproduce.run import GENERATED
+
+Line = dict[str, str]
+Change = Callable[[Line], object]
+LEDGER = "claims"
+READ = (
+    *("accuracy", "double_sampling", "figure_1", "figure_gumbel", "stability"),
+    *("table_1", "table_2", "table_2_author", "table_4", LEDGER),
+)
+
+
+def lines(exhibit: str, folder: Path = GENERATED, **wanted: str) -> list[Line]:
+    """The lines of a CSV with these texts in its columns; `*` ends a beginning."""
+    with (folder / f"{exhibit}.csv").open(encoding="utf-8", newline="") as file:
+        return [line for line in csv.DictReader(file) if is_of(line, wanted)]
+
+
+def is_of(line: Line, wanted: Line) -> bool:
+    pairs = ((line[name], text) for name, text in wanted.items())
+    return all(x.startswith(y[:-1]) if y.endswith("*") else x == y for x, y in pairs)
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Callable[..., Path]:
+    """A copy of the CSVs in which the lines with these texts were changed."""
+    for name in READ:
+        shutil.copy(GENERATED / f"{name}.csv", tmp_path)
+
+    def plant(exhibit: str, change: Change, **wanted: str) -> Path:
+        every = lines(exhibit, tmp_path)
+        changed = [line for line in every if is_of(line, wanted)]
+        assert changed
+        for line in changed:
+            change(line)
+        pd.DataFrame(every).to_csv(tmp_path / f"{exhibit}.csv", index=False)
+        return tmp_path
+
+    return plant
+
+
+def times(factor: float) -> Change:
+    """Multiplies the value of a line."""
+
+    def change(line: Line) -> None:
+        line["value"] = repr(factor * float(line["value"]))
+
+    return change
+
+
+def page(folder: Path, template: str = "findings.md", **about: Any) -> str:
+    return findings.environment(folder).get_template(template).render({"link": ".", **about})
+
+
+def finding(folder: Path, number: int, **about: Any) -> str:
+    """One finding, with what stands below it."""
+    text = page(folder, **about)
+    return text.partition(f"**{number}. ")[2].partition(f"**{number + 1}. ")[0]
+
+
+# --- finding 1
+def is_reached(error: float, printed: str) -> bool:
+    """Whether it would be printed as that number or a smaller one, rounded or cut."""
+    digits = [Decimal(error).quantize(Decimal(printed), r) for r in (ROUND_HALF_UP, ROUND_FLOOR)]
+    return min(digits) <= Decimal(printed)
+
+
+errors = st.lists(st.integers(1, 40_000).map(lambda k: (k + 0.5) / 10**4), min_size=1, max_size=4)
+sizes = st.lists(
+    st.tuples(st.sampled_from(["3.44", "0.84", "0.5", "0.13"]), *(errors,) * 4),
+    min_size=1,
+    max_size=6,
+)
+
+
+# at one size ours alone reaches the printed error, at the other a last epoch alone
+@example([("0.5", [9.0], [9.0], [0.1], [0.1]), ("0.5", [9.0], [0.1], [9.0], [0.1])])
+@given(sizes)
+def test_the_sizes_that_finding_1_names_are_those_of_the_rule(drawn: list[Any]) -> None:
+    """Reached: some run would be printed as the number or less. Above: none would."""
+    made = []
+    for k, (printed, best, last, ours, others) in enumerate(drawn):
+        values = (best, last, best[:1], last[:1], [100 * x for x in others[1:]])
+        of = [Errors(tuple(x), printed) for x in values]
+        made.append(Size(k, printed, *of, 0.0, 0.0, Errors((ours[0],), printed)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainings, "sizes", lambda folder: made)
+        patch.setattr(facts, "figure_1", lambda numbers: facts.Figure1([], [], []))
+        for name in ("agreeing", "time"):
+            patch.setattr(Numbers, name, lambda *key: "")
+        found = facts.table_2(Numbers(GENERATED))
+
+    def where(rule: Callable[..., bool]) -> tuple[int, ...]:
+        return tuple(k for k, given in enumerate(drawn) if rule(*given))
+
+    assert found.reached == where(lambda p, best, *_: any(is_reached(x, p) for x in best))
+    assert found.above == where(lambda p, best, *_: not any(is_reached(x, p) for x in best))
+    assert found.above_last == where(lambda p, b, last, *_: not any(is_reached(x, p) for x in last))
+    assert found.ours_above == where(lambda p, b, x, ours, _: not is_reached(ours[0], p))
+    assert found.ours_is_alike == (found.above_last == found.ours_above)
+
+    def is_far(printed: str, best: object, last: list[float], *_: object) -> bool:
+        unit = Decimal(1).scaleb(Decimal(printed).as_tuple().exponent)  # type: ignore[arg-type]
+        return Decimal(min(last)) >= 2 * (Decimal(printed) + unit)
+
+    assert tuple(size.n for size in found.far) == where(is_far)
+    assert found.near == where(lambda *given: not is_far(*given))
+    assert found.one_start == where(lambda p, best, *_: len(best) == 1)
+    assert found.lost == where(lambda p, b, x, o, others: any(y > 1 for y in others[1:]))
+    are_on = where(lambda p, b, x, o, others: len(others) > 1)
+    assert [size.n for size in found.continued] == [n for n in are_on if n in found.above]
+    least = [min(drawn[k][2]) - float(drawn[k][0]) for k in found.above_last]
+    assert found.excess_last == [f"{x:.2f}" for x in least]
+
+
+def reached(folder: Path) -> list[int]:
+    """The sizes that a first training reaches at its best epoch, from the CSV."""
+    printed = lines("table_2", ROOT / "paper_tables/published", column="GLADIUS")
+    found = []
+    for text in printed:
+        runs = lines("table_2_author", folder, row=text["row"], column="procedure")
+        runs = [x for x in runs if x["statistic"] == "MAPE best" and "pass" not in x["protocol"]]
+        runs = [x for x in runs if "observation" not in x["protocol"]]
+        if any(is_reached(float(run["value"]), text["value"]) for run in runs):
+            found.append(int(text["row"]))
+    return found
+
+
+def test_finding_1_counts_the_sizes_that_a_training_reaches(planted: Callable[..., Path]) -> None:
+    before = reached(GENERATED)
+    assert facts.table_2(Numbers(GENERATED)).reached == tuple(before)
+    lost = before[0]
+    of_size = {"row": str(lost), "column": "procedure", "statistic": "MAPE best"}
+    folder = planted("table_2_author", times(1000.0), **of_size)
+    found = facts.table_2(Numbers(folder))
+    assert found.reached == tuple(reached(folder)) == tuple(before[1:])
+    assert lost in found.above
+    for is_brief in (False, True):
+        counts = (f"Table 2: at {len(x)} of 6 sizes some of our" for x in (before, before[1:]))
+        old, new = (finding(f, 1, brief=is_brief) for f in (GENERATED, folder))
+        assert all(x in y for x, y in zip(counts, (old, new), strict=True))
+    above = "; ".join(f"{n:,}" for n in found.above)
+    assert f"At {above} all are above." in finding(folder, 1)
+
+
+def test_finding_1_says_where_our_own_estimator_is_alike(planted: Callable[..., Path]) -> None:
+    before = facts.table_2(Numbers(GENERATED))
+    assert ("does not reach it there either" in finding(GENERATED, 1)) == before.ours_is_alike
+    ours = {"column": "same split", "protocol": "leak_free ours", "statistic": "MAPE"}
+    folder = planted("table_2_author", times(0.0), **ours)
+    assert facts.table_2(Numbers(folder)).ours_above == ()
+    assert "does not reach it at 0." in finding(folder, 1)
+
+
+def test_finding_1_counts_the_printed_errors_that_agree(planted: Callable[..., Path]) -> None:
+    """Those of two sizes are ours to the last digit, and the others are far from them."""
+    last = {"column": "GLADIUS", "protocol": "author last", "statistic": "MAPE"}
+    planted("table_2", lambda line: line.update(value="1e6", se="1e-3", status="ok"), **last)
+    for row in ("50", "250"):
+        key = {"row": row, "column": "GLADIUS", "statistic": "MAPE"}
+        (text,) = [x["value"] for x in lines("table_2", ROOT / "paper_tables/published", **key)]
+        change = {"value": text, "se": "0.001"}
+        folder = planted("table_2", lambda line, new=change: line.update(new), **(last | key))
+    found = facts.table_2(Numbers(folder))
+    assert (found.agree, found.differ, found.unclear) == ("2 of 6", "4 of 6", "0 of 6")
+    words = "2 of 6 printed errors agree with the last epoch, and 4 of 6 differ from it"
+    assert words in finding(folder, 1)
+    assert words not in finding(GENERATED, 1)
+
+
+def test_figure_1_is_in_times_of_the_printed_errors(planted: Callable[..., Path]) -> None:
+    printed = lines("figure_1", ROOT / "paper_tables/published", column="GLADIUS", statistic="MAPE")
+    printed_of = {line["row"]: float(line["value"]) for line in printed}
+    fields = {
+        "best": ("GLADIUS", "author public best"),
+        "held_out": ("GLADIUS", "author public held-out"),
+        "ours": ("Profiled ERM", "leak_free sparse"),
+    }
+    folder = planted("figure_1", times(7.0), row="100", statistic="MAPE")
+    for source in (GENERATED, folder):
+        found = facts.figure_1(Numbers(source))
+        for field, (column, protocol) in fields.items():
+            key = {"column": column, "protocol": protocol, "statistic": "MAPE"}
+            mine = {x["row"]: float(x["value"]) for x in lines("figure_1", source, **key)}
+            rows = [row for row in mine if row in printed_of]
+            assert getattr(found, field) == [mine[row] / printed_of[row] for row in rows]
+            assert len(rows) > 3
+    assert f" to {max(found.held_out):.2g} times the printed errors" in finding(folder, 1)
+    assert f" to {max(found.held_out):.2g} times" not in finding(GENERATED, 1)
+
+
+def test_a_public_training_of_fewer_epochs_is_not_beside_figure_1(
+    planted: Callable[..., Path],
+) -> None:
+    public = {"column": "GLADIUS", "protocol": "author public*"}
+    folder = planted("figure_1", lambda line: line.update(protocol="author public short"), **public)
+    found = facts.figure_1(Numbers(folder))
+    assert (found.best, found.held_out) == ([], [])
+    assert found.ours == facts.figure_1(Numbers(GENERATED)).ours
+    assert "In Figure 1 they give" in finding(GENERATED, 1)
+    assert "In Figure 1 they give" not in finding(folder, 1)
+    old, new = (outcome(x, "figure_1").strip() for x in (GENERATED, folder))
+    assert old.startswith("Reward error with dummy variables, of one training")
+    assert new.startswith("The public procedure was trained for too few epochs")
+    assert old.partition("The errors of")[2] == new.partition("The errors of")[2] != ""
+
+
+# --- finding 2
+def test_finding_2_counts_runs_and_steps(planted: Callable[..., Path]) -> None:
+    def of(folder: Path, statistic: str) -> list[tuple[float, float]]:
+        found = lines("stability", folder, row="1000", column="GLADIUS", protocol="printed*")
+        found = [x for x in found if x["protocol"].endswith("ascents 1 ratio 1")]
+        found = [x for x in found if x["statistic"] == statistic]
+        return [(float(x["value"]), float(x["repetitions"])) for x in found]
+
+    planted("stability", times(0.5), statistic="iterations")
+    fewer = planted(
+        "stability",
+        lambda line: line.update(value="1.0"),
+        row="1000",
+        protocol="printed*",
+        statistic="repetitions not ok",
+    )
+    for folder in (GENERATED, fewer):
+        found = facts.descent(Numbers(folder))
+        failed = of(folder, "repetitions not ok")
+        assert found.runs == sum(n for _, n in failed) > 0
+        assert found.converged == round(sum(n - x for x, n in failed))
+        assert found.diverged == round(sum(x * n for x, n in of(folder, "share diverged")))
+        assert found.iterations == max(x for x, _ in of(folder, "iterations"))
+        counts = f"{found.converged} of {found.runs} runs from Q = 0 converge"
+        assert f"{counts} in {found.iterations:,.0f} iterations" in finding(folder, 2)
+        assert counts not in finding(GENERATED if folder == fewer else fewer, 2)
+
+
+def test_finding_2_rounds_iterations_and_names_what_became_of_a_step(
+    planted: Callable[..., Path],
+) -> None:
+    until = {"column": "Algorithm 1", "statistic": "steps to a distance of 0.01"}
+    planted("table_2_author", times(1.7), protocol="printed from 0", **until)
+    rows = {"row": "plain, step *", "protocol": "measured"}
+    folder = planted("stability", lambda line: line.update(status="ok"), **rows, **until)
+    old, found = (facts.descent(Numbers(x)) for x in (GENERATED, folder))
+    exact = [float(x["value"]) for x in lines("table_2_author", folder, **until)]
+    from_zero = [
+        float(x["value"])
+        for x in lines("table_2_author", folder, protocol="printed from 0", **until)
+    ]
+    assert len(exact) == 2 * len(from_zero)
+    assert found.from_zero == tuple(float(Decimal(f"{x:.1e}")) for x in from_zero) != old.from_zero
+    assert found.from_level == old.from_level
+    assert list(found.by_status) == ["ok"]
+    steps = [x["row"].split("step ")[1] for x in lines("stability", folder, **rows, **until)]
+    steps = [x.split(",")[0] for x in steps if x.endswith(", ratio 1")]
+    assert found.by_status["ok"] == steps
+    assert set(steps) == {x for of in old.by_status.values() for x in of}
+    span = f"{min(found.from_zero):,.0f} to {max(found.from_zero):,.0f} iterations from Q = 0"
+    assert span in finding(folder, 2, brief=True)
+    assert span not in finding(GENERATED, 2, brief=True)
+
+
+def test_finding_2_names_the_largest_ratio_that_diverges(planted: Callable[..., Path]) -> None:
+    maps = {"column": "printed map", "protocol": "printed", "statistic": "growth rate"}
+    maps |= {"row": "beta 0.95, ascents 1, ratio *"}
+    every = {x["row"].split()[-1]: x["row"] for x in lines("stability", **maps)}
+    largest = max(every, key=float)
+    change = {"status": "diverged"}
+    folder = planted(
+        "stability", lambda line: line.update(change), **maps | {"row": every[largest]}
+    )
+    for source in (GENERATED, folder):
+        diverged = [x for x in lines("stability", source, **maps) if x["status"] == "diverged"]
+        found = facts.descent(Numbers(source)).unstable
+        assert float(found) == max(float(x["row"].split()[-1]) for x in diverged)
+        assert f"At a ratio of {found} it diverges even with small steps" in finding(source, 2)
+    assert found == largest != facts.descent(Numbers(GENERATED)).unstable
+
+
+@given(st.integers(1, 2000).map(lambda k: 5 * k))
+def test_every_other_batch_of_the_public_code_is_for_q(n: int) -> None:
+    batch = 5 if n == 50 else 32
+    batches = range(0, n - n // 5, batch)  # of the training split, the last one smaller
+    of_q = sum(1 for number, _ in enumerate(batches) if number % 2 == 1)
+    assert facts.descents(n) == author.Options().epochs * of_q
+
+
+# --- finding 3
+def left(folder: Path, protocol: str) -> list[float]:
+    key = {"column": "zeta", "protocol": protocol, "statistic": "share left"}
+    return [float(line["value"]) for line in lines("double_sampling", folder, **key)]
+
+
+@pytest.mark.parametrize("share", [71.5, 12.0])
+def test_finding_3_says_what_zeta_removes_and_leaves(
+    planted: Callable[..., Path], share: float
+) -> None:
+    five = {"protocol": "fresh free, K = 5", "statistic": "share left", "row": "250"}
+    planted("double_sampling", lambda line: line.update(value=str(share)), **five)
+    folder = planted("double_sampling", times(3.0), protocol="fresh by mileage")
+    found = facts.double_sampling(Numbers(folder))
+    assert min(left(folder, "fresh free, K = 5")) == share
+    assert found.removed == int((100 - Decimal(share)).to_integral_value(ROUND_CEILING))
+    assert found.most_by_mileage == max(left(folder, "fresh by mileage"))
+    assert found.free_of_two == left(folder, "fresh free, K = 2")
+    assert found.trajectories == (50, 250, 1000, 5000)
+    for is_brief in (False, True):
+        text = finding(folder, 3, brief=is_brief)
+        assert f"removes at most {found.removed} %" in text
+        assert f"removes all but {found.most_by_mileage:.2f} %" in text
+        assert f"removes at most {found.removed} %" not in finding(GENERATED, 3, brief=is_brief)
+
+
+def test_double_sampling_says_the_costs_of_the_largest_size(planted: Callable[..., Path]) -> None:
+    at = {"row": "5000", "column": "zeta", "statistic": "theta_1"}
+    planted("double_sampling", lambda x: x.update(value="7.25"), protocol="fresh by mileage", **at)
+    key = at | {"protocol": "fresh free, K = 5"}
+    folder = planted("double_sampling", lambda x: x.update(value="2.75"), **key)
+    found = facts.double_sampling(Numbers(folder))
+    assert (found.cost_by_mileage, found.cost_free) == (7.25, 2.75)
+    assert found.td_loss < 1e-20
+    assert "5 dummies the best replacement cost is 2.75, not 5." in finding(folder, 3)
+    text = outcome(folder, "double_sampling")
+    assert "is 7.25 for zeta by mileage, and 2.75 for free zeta with 5 dummies" in text
+    for k in (1, 2, 3, 5):
+        shares = ", ".join(f"{x:.2f}" for x in left(folder, f"fresh free, K = {k}") if x >= 0.01)
+        assert f"Free zeta with K = {k} leaves {shares}" in text
+    assert "2.75" not in finding(GENERATED, 3) + outcome(GENERATED, "double_sampling")
+
+
+def test_the_farthest_difference_is_the_largest_in_standard_errors(
+    planted: Callable[..., Path],
+) -> None:
+    key = {"statistic": "measured minus derived", "protocol": "fresh*"}
+    at = lines("double_sampling", **key)[2]
+    where = {name: at[name] for name in ("row", "column", "protocol", "statistic")}
+    folder = planted("double_sampling", lambda line: line.update(value="-0.5", se="0.01"), **where)
+    for source in (GENERATED, folder):
+        every = [
+            (float(x["value"]), float(x["se"])) for x in lines("double_sampling", source, **key)
+        ]
+        ratio = max(abs(x) / se for x, se in every)
+        (expected,) = {abs(x) for x, se in every if math.isclose(abs(x) / se, ratio)}
+        assert facts.double_sampling(Numbers(source)).farthest == expected
+    assert expected == 0.5
+
+
+# --- sentences that are right as long as the results say so
+@pytest.mark.parametrize("claim", facts.CONVERGENCE)
+@pytest.mark.parametrize("is_brief", [False, True])
+def test_finding_4_stops_where_the_ledger_says_otherwise(
+    claim: str, is_brief: bool, planted: Callable[..., Path]
+) -> None:
+    assert "Theorem 11 (PL) holds." in finding(GENERATED, 4, brief=is_brief)
+    folder = planted(LEDGER, lambda line: line.update(verdict="vacuous"), id=claim)
+    with pytest.raises(ValueError, match=f"{claim}: {facts.CONVERGENCE[claim]}; it is vacuous"):
+        page(folder, brief=is_brief)
+
+
+def test_finding_3_stops_where_the_public_anchor_has_a_bias(planted: Callable[..., Path]) -> None:
+    assert "there is no bias at the true Q" in " ".join(finding(GENERATED, 3).split())
+    of = {"protocol": "fresh replace", "statistic": "TD loss at Q*", "row": "250"}
+    folder = planted("double_sampling", lambda line: line.update(value="1e-3"), **of)
+    with pytest.raises(ValueError, match="no bias; it is a bias"):
+        page(folder)
+
+
+# --- other pages
+def mape(folder: Path, **key: str) -> dict[str, float]:
+    found = lines("accuracy", folder, statistic="MAPE", **key)
+    return {line["row"]: float(line["value"]) for line in found}
+
+
+def outcome(folder: Path, name: str) -> str:
+    module: Any = findings.environment(folder).get_template("outcomes.md").module
+    about = {"name": name, "files": ["a.csv"], "verdicts": ["a verdict"], "title": "a title"}
+    return str(module.outcome(about))
+
+
+def test_accuracy_is_in_ratios_to_the_bound_and_to_the_plug_in(
+    planted: Callable[..., Path],
+) -> None:
+    ours = {"column": "Profiled ERM", "protocol": "leak_free smooth"}
+    planted("accuracy", times(9.0), row="step/250", statistic="MAPE", **ours)
+    folder = planted("accuracy", times(0.25), row="affine/1000", statistic="MAPE", **ours)
+    for source in (GENERATED, folder):
+        found = facts.accuracy(Numbers(source))
+        mine, plug_in = (
+            mape(source, **ours),
+            mape(source, column="Plug-in", protocol="leak_free t*"),
+        )
+        bound = mape(source, column="bound", protocol="measured (iv)")
+        assert found.to_bound == [mine[row] / bound[row] for row in mine if row in bound]
+        others = {row: mine[row] / plug_in[row] for row in mine if not row.startswith("affine")}
+        assert sorted(found.to_plug_in) == sorted(others.values())
+        assert found.rewards == len({row.split("/")[0] for row in others})
+        assert found.linear_at_1000 == mine["affine/1000"] / plug_in["affine/1000"]
+        assert sorted(found.others_at_1000) == sorted(others[r] for r in others if "/1000" in r)
+        text = outcome(source, "accuracy")
+        assert f"is {min(others.values()):.2f} to {max(others.values()):.2f} times" in text
+        row = f"{found.linear_at_1000:.3f} for a linear reward, "
+        assert row in page(source, "deviations.md")
+    assert text != outcome(GENERATED, "accuracy")
+    assert row not in page(GENERATED, "deviations.md")
+
+
+def test_what_surrounds_se_is_a_coefficient_of_variation(planted: Callable[..., Path]) -> None:
+    rust = {"row": "affine/50", "column": "Rust", "protocol": "fresh", "statistic": "MAPE"}
+    folder = planted("accuracy", lambda line: line.update(se="0.5", repetitions="7"), **rust)
+    found = facts.accuracy(Numbers(folder))
+    every = lines("accuracy", folder, **(rust | {"row": "affine/*"}))
+    spreads = [float(x["se"]) * float(x["repetitions"]) ** 0.5 / float(x["value"]) for x in every]
+    assert found.variation == pytest.approx(spreads, rel=1e-14)
+    assert found.data_sets == 7
+    assert f"Ours is {min(spreads):.2f} to {max(spreads):.2f} over 7 data sets" in page(
+        folder, "deviations.md"
+    )
+
+
+def test_the_printed_algorithm_says_how_many_fits_failed(planted: Callable[..., Path]) -> None:
+    key = {"row": "1000", "column": "GLADIUS", "protocol": "printed"}
+    planted("table_2", lambda line: line.update(value="17"), statistic="repetitions not ok", **key)
+    folder = planted("table_2", lambda line: line.update(value="3.25"), statistic="MAPE", **key)
+    found = facts.as_printed(Numbers(folder))
+    (line,) = lines("table_2", folder, statistic="MAPE", **key)
+    assert (found.error, found.not_ok, found.fits) == (3.25, 17, float(line["repetitions"]))
+    text = f"3.25 as printed (17 of {found.fits:.0f} fits without convergence)"
+    assert text in page(folder, "deviations.md")
+    printed = lines("table_2", ROOT / "paper_tables/published", column="Rust", statistic="MAPE")
+    assert facts.brackets(Numbers(folder)) == [float(x["se"]) / float(x["value"]) for x in printed]
+
+
+@pytest.mark.parametrize(
+    ("gap", "words"), [("1e-12", "equals"), ("-1e-12", "equals"), ("0.1", "is not")]
+)
+def test_the_printed_density_is_scipys_but_for_rounding(
+    planted: Callable[..., Path], gap: str, words: str
+) -> None:
+    (at,) = [x for x in lines("figure_gumbel") if "density - SciPy" in x["statistic"]]
+    folder = planted("figure_gumbel", lambda x: x.update(value=gap), statistic=at["statistic"])
+    assert facts.gumbel(Numbers(folder)) == (words == "equals")
+    assert f"the taste shocks {words} SciPy's" in outcome(folder, "figure_gumbel")
+
+
+def test_the_ledger_is_counted_by_verdict_and_by_what_an_error_reaches(
+    planted: Callable[..., Path],
+) -> None:
+    assert "findings 3 and 4" in page(GENERATED, "claims.md", is_older=False)
+    assert "the right minimiser (Theorem 5)" in page(GENERATED, "summary.md")
+    folder = planted(LEDGER, lambda line: line.update(verdict="fails"), id="thm:algoEQ")
+    planted(LEDGER, lambda line: line.update(severity="theorem"), id="thm:algoEQ")
+    found, claims = facts.ledger(Numbers(folder)), lines(LEDGER, folder, printed="yes")
+    claims = [line for line in claims if not line["id"].startswith("ours")]
+    assert found.statements == len(claims) == sum(found.verdicts.values())
+    for verdict in {line["verdict"] for line in claims}:
+        assert found.verdicts[verdict] == sum(line["verdict"] == verdict for line in claims)
+    wrong = [line["severity"] for line in claims if line["verdict"] == "fails"]
+    assert dict(found.severities) == {word: wrong.count(word) for word in set(wrong)}
+    assert wrong.count("theorem") == 4
+    text = page(folder, "claims.md", is_older=False)
+    assert f"{len(wrong)} are false as printed" in text
+    assert "4 affect a theorem," in text  # and no longer those of findings 3 and 4
+    assert "the right minimiser" not in page(folder, "summary.md")
+
+
+@pytest.mark.parametrize("claim", facts.LETTER)
+def test_the_letter_stops_where_the_ledger_says_otherwise(
+    claim: str, planted: Callable[..., Path]
+) -> None:
+    assert facts.letter(Numbers(GENERATED)).theorem_11 == "holds"
+    folder = planted(LEDGER, lambda line: line.update(verdict="fails"), id=claim)
+    with pytest.raises(ValueError, match=f"{claim}: holds; it is fails"):
+        facts.letter(Numbers(folder))
+
+
+def test_digits_and_accounts_are_those_of_the_list_of_verdicts() -> None:
+    """From the text of verdicts.csv, where the printed GLADIUS has a line for each rule."""
+    every = [x for x in lines("verdicts") if x["exhibit"] != "table_3"]
+    key = ("exhibit", "row", "column", "statistic")
+    once = {tuple(x[name] for name in key): x for x in every if x["verdict"] != "not printed"}
+    values = [x["provenance"] for x in once.values()]
+    brackets = [x["provenance_of_bracket"] for x in once.values() if x["provenance_of_bracket"]]
+    entries = sum(x["exhibit"] == "table_1" for x in once.values())
+    found = facts.digits(Numbers(GENERATED))
+    assert found.exact == sum(x.startswith("exact") for x in values + brackets) > found.found > 0
+    assert found.found == (values + brackets).count("exact, found from it")
+    assert found.brackets == len(brackets)
+    *owners, total = facts.accounts(Numbers(GENERATED))
+    assert total.numbers == sum(line.numbers for line in owners)
+    assert (total.agree, total.open) == tuple(sum(x[k] for x in owners) for k in (2, 5))
+    assert found.printed == len(values) - entries + len(brackets)
+    table = page(GENERATED, "exhibits_table.md", older=0, exhibits=[])
+    assert f"| all | {total.numbers} | {total.exact} |" in table
+    assert "Older code" not in table
+    assert "Older code computed 2 of 3" in page(
+        GENERATED, "exhibits_table.md", older=2, exhibits=[1, 2, 3]
+    )
+
+
+verdict = st.sampled_from(["agrees", "differs", "unclear"])
+width = st.one_of(st.sampled_from([math.nan, 4.0]), st.floats(0.1, 9.0))
+tested = st.tuples(
+    st.sampled_from(["table_2", "table_3", "table_a2", "figure_1", "table_4"]),
+    st.sampled_from(["procedure", "feasible", ""]),
+    st.sampled_from(["MAPE", "Q a0", "r a0"]),
+    st.integers(1, 10),
+    width,
+    verdict,
+)
+
+
+@given(st.lists(tested, max_size=12))
+def test_the_tests_of_the_procedure_are_counted_by_its_rule(drawn: list[Any]) -> None:
+    names = ["exhibit", "rule", "statistic", "row", "half_width", "verdict"]
+    frame = pd.DataFrame(drawn, columns=pd.Index(names)).assign(yardstick=4.0)
+    frame = frame.astype({"statistic": str, "row": str, "half_width": float})
+    numbers = Numbers(GENERATED)
+    numbers.__dict__["verdicts"] = frame
+    found = facts.procedure(numbers)
+    ours = [x for x in drawn if x[1] == "procedure"]
+    errors = [x for x in ours if x[0] == "table_2" and not math.isnan(x[4])]
+    assert (found.errors, found.with_zero) == (len(errors), sum(x[4] >= 4.0 for x in errors))
+    assert found.unclear_errors == sum(x[5] == "unclear" for x in errors)
+    levels = [x for x in ours if x[2] == "Q a0"]
+    assert (found.levels, found.unclear_levels) == (
+        len(levels),
+        sum(x[5] == "unclear" for x in levels),
+    )
+    far = [x for x in ours if x[0] in ("table_3", "table_a2") and x[5] == "differs"]
+    assert found.far == list(dict.fromkeys(x[0] for x in far))
+    assert found.far_mileages == [x[3] for x in far]
+
+
+@pytest.mark.parametrize(("distance", "shown"), [("0.1201", 0.13), ("0.4", 0.4), ("1.999", 2.0)])
+def test_a_distance_to_table_a1_is_rounded_up(
+    planted: Callable[..., Path], distance: str, shown: float
+) -> None:
+    statistic = "largest distance from Table A1, mileages 1 to 5"
+    at = {"row": "50", "protocol": "author", "statistic": statistic}
+    folder = planted("table_2_author", lambda line: line.update(value=distance), **at)
+    assert facts.table_a1(Numbers(folder)).often == shown
+    assert facts.table_a1(Numbers(folder)).rare == facts.table_a1(Numbers(GENERATED)).rare
+
+
+def test_an_expert_is_as_many_errors_off_as_both_returns_vary(planted: Callable[..., Path]) -> None:
+    at = {"row": "Acrobot-v1", "column": "Expert", "statistic": "return, sampled, without*"}
+    change = {"value": "-90", "se": "0.5", "repetitions": "400"}
+    folder = planted("table_4", lambda line: line.update(change), **at)
+    found = {expert.game: expert for expert in facts.experts(Numbers(folder))}
+    assert found["CartPole"].is_equal
+    assert [name for name, x in found.items() if x.is_other_version] == ["LunarLander"]
+    acrobot = found["Acrobot"]
+    assert acrobot.printed == ("-82.80", "27.55")
+    assert (acrobot.mean, acrobot.sd, acrobot.episodes) == (-90.0, 10.0, 400.0)
+    assert acrobot.z == pytest.approx((-90 + 82.80) / (0.25 + 27.55**2 / 400) ** 0.5)
+    rules = {x["statistic"] for x in lines("table_4", folder, **(at | {"statistic": "return, *"}))}
+    assert acrobot.tried == len(rules)
+
+
+def test_how_far_ours_scale_is_the_largest_that_ran(planted: Callable[..., Path]) -> None:
+    at = {"column": "SAmQ", "protocol": "leak_free ward 5", "statistic": "MAPE"}
+    sizes = sorted(int(x["row"]) for x in lines("table_2", **at) if x["status"] == "ok")
+    planted("table_2", lambda line: line.update(status="out of memory"), row=str(sizes[-1]), **at)
+    key = {"column": "Scalability", "statistic": "largest K"}
+    folder = planted("table_1", lambda line: line.update(value="2"), row="ML-IRL", **key)
+    before, found = (facts.scale(Numbers(x)) for x in (GENERATED, folder))
+    assert (before.samq, found.samq) == (sizes[-1], sizes[-2])
+    assert found.dummies == [before.dummies[0], 2.0] != before.dummies
+
+
+def test_the_longest_exhibit_and_the_kinds_are_those_of_the_manifests() -> None:
+    names = ("table_3", "stability", "exact")
+    manifests = {n: json.loads((GENERATED / f"manifests/{n}.json").read_text()) for n in names}
+    problems = [check.Finding("exact", ("older code",))]
+    about = readme.describe([exhibits.load(name) for name in names], problems, GENERATED)
+    assert about["slowest"]["name"] == max(names, key=lambda n: manifests[n]["cpu_seconds"])
+    assert (about["kinds"], about["older"]) == ({"paper": 1, "own": 2}, 1)
+    assert list(about["run"]) == list(names)
+    for described in about["exhibits"]:
+        files = list(manifests[described["name"]]["files"])
+        assert described["pictures"] == [x for x in files if Path(x).suffix == ".png"]
+        assert described["linked"] == [x for x in files if Path(x).suffix not in (".tex", ".pdf")]
