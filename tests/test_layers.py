@@ -38,6 +38,7 @@ BLIND = [
         "paper.box",
         "paper.function_classes",
         "paper.long_work",
+        "paper.max_oracle",
         "paper.protocols",
         "paper.rows",
         "paper.table_descent",
