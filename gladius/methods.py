@@ -89,7 +89,7 @@ def fit(
             - gladius, author: oracle, rngs, absolute, level_from_truth, epochs, units,
               batch_trajectories, dtype, repetitions, risk_every, checkpoint, progress
             - gladius, max_oracle: units, starts, steps, trial_steps, rate, ridges, select,
-              tolerance, dtype, ascents, closed_level, start_level, absolute, block_moments, rngs,
+              tolerance, ascents, closed_level, start_level, absolute, block_moments, rngs,
               checkpoint, progress
             - iq_learn: function_class, rng
             - ml_irl: reward, transition, inner, start

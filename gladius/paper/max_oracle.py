@@ -194,13 +194,13 @@ def set_level(work: "Work") -> None:
     After the regression the mean of zeta over anchor rows is that of V(s'), which is 0 at an end.
     """
     at, model, batch, anchor = work.learner.at, work.learner.model, work.batch, work.anchor
-    moved = np.ones(len(batch.number))
+    continues = np.ones(len(batch.number))
     ahead = at.zeta[batch.state, anchor]
     if not work.options.ascents:
-        moved = (batch.following != rows.END).astype(np.float64)
-        ahead = moved * at.value[batch.following]
+        continues = (batch.following != rows.END).astype(np.float64)
+        ahead = continues * at.value[batch.following]
     gap = at.q[batch.state, anchor] - batch.reward[batch.state] - work.discount * ahead
-    gap, share = (np.average(x, weights=batch.anchored) for x in (gap, moved))
+    gap, share = (np.average(x, weights=batch.anchored) for x in (gap, continues))
     for array in (model.q.level, model.zeta.level, at.q, at.zeta, at.value):
         array -= array.dtype.type(gap / (1.0 - work.discount * share))
 
@@ -311,7 +311,7 @@ def train(
 
 
 # --- a fit
-class Inputs(NamedTuple):
+class Standardised(NamedTuple):
     """Some inputs of a data set, standardised."""
 
     columns: Integers
@@ -319,7 +319,7 @@ class Inputs(NamedTuple):
     scale: Array
 
     @classmethod
-    def of(cls, data: Transitions, columns: Integers) -> "Inputs":
+    def of(cls, data: Transitions, columns: Integers) -> "Standardised":
         """By mean and standard deviation; a constant is left as it is."""
         states = data.states[:, columns]
         scale = states.std(axis=0)
@@ -365,7 +365,7 @@ def start_of(
     return start.astype(batch.states.dtype)
 
 
-class Choice(NamedTuple):
+class HeldOutChoice(NamedTuple):
     """What held-out trajectories chose."""
 
     inputs: Integers
@@ -387,7 +387,7 @@ class Trainer:
     def train(
         self,
         data: Transitions,
-        inputs: Inputs,
+        inputs: Standardised,
         name: int,
         ridge: float,
         *,
@@ -405,19 +405,19 @@ class Trainer:
         files = {"checkpoint": file_of(self.folder, name), "progress": self.progress}
         return train(batch, layout, first, *of, ridge=ridge, steps=steps, **files)  # type: ignore[arg-type]  # a path and a text
 
-    def choose(self, data: Transitions) -> tuple[Choice, int]:
+    def choose(self, data: Transitions) -> tuple[HeldOutChoice, int]:
         """Inputs and ridge by held-out trajectories, and how many trainings it took."""
         options, columns = self.options, np.arange(data.states.shape[1])
         candidates: list[tuple[Integers, float]] = []
         losses: list[Array] = []
         ridges = list(options.ridges)
         if len(ridges) == 1 and not (options.select and len(columns) > 1):
-            return Choice(columns, ridges[0], ()), 0
-        part, held = hold_out(data, self.anchor.action, self.seed)
+            return HeldOutChoice(columns, ridges[0], ()), 0
+        training_set, held = hold_out(data, self.anchor.action, self.seed)
 
         def trial(columns: Integers, ridge: float) -> Trained:
-            inputs = Inputs.of(part, columns)
-            one = self.train(part, inputs, len(candidates), ridge, is_trial=True)
+            inputs = Standardised.of(training_set, columns)
+            one = self.train(training_set, inputs, len(candidates), ridge, is_trial=True)
             candidates.append((columns, ridge))
             losses.append(held_out_losses(one, inputs, held))
             return one
@@ -447,12 +447,12 @@ class Trainer:
             (len(of), r, float(x.sum()) / rows_of)
             for (of, r), x in zip(candidates, losses, strict=True)
         )
-        return Choice(columns, ridge, tried), len(candidates)
+        return HeldOutChoice(columns, ridge, tried), len(candidates)
 
     def fit(self, data: Transitions) -> Fit:
         """Q and r of one data set."""
         choice, used = self.choose(data)
-        options, inputs = self.options, Inputs.of(data, choice.inputs)
+        options, inputs = self.options, Standardised.of(data, choice.inputs)
         trained = [
             self.train(data, inputs, used + k, choice.ridge, start=k) for k in range(options.starts)
         ]
@@ -479,17 +479,17 @@ class Trainer:
 def hold_out(data: Transitions, anchor: int, seed: int) -> tuple[Transitions, Transitions]:
     """(training, held out): a fifth of the trajectories; the last rows where these are few."""
     if len(pd.unique(data.trajectory)) >= FEW:
-        part, held = data.split(1 - HELD_OUT, np.random.default_rng([seed, 2]))
+        training_set, held = data.split(1 - HELD_OUT, np.random.default_rng([seed, 2]))
     else:
         is_training = np.arange(len(data)) < (1 - HELD_OUT) * len(data)
-        part, held = data.take(is_training), data.take(~is_training)
-    if not np.any(part.actions == anchor) or not len(held):
+        training_set, held = data.take(is_training), data.take(~is_training)
+    if not np.any(training_set.actions == anchor) or not len(held):
         hint = "it is too rare to hold out rows: give one ridge, and select=False"
         raise InputError("anchor_action", anchor, hint)
-    return part, held
+    return training_set, held
 
 
-def held_out_losses(one: Trained, inputs: Inputs, held: Transitions) -> Array:
+def held_out_losses(one: Trained, inputs: Standardised, held: Transitions) -> Array:
     """The sum of -log pi over each held-out trajectory."""
     q = Averaged((one.head(0.0),), *inputs)(held.states)
     loss = logsumexp(q, axis=1) - q[np.arange(len(q)), held.actions]

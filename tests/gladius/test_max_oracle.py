@@ -31,7 +31,7 @@ def reward_of_state(states: Array) -> Array:
 
 def after_solving(data: Transitions, anchor: Anchor, theta: Array, ridge: float = 0.0) -> Any:
     """(work, functions of raw states) after steps 1 and 2 from the parameters theta."""
-    inputs = max_oracle.Inputs.of(data, np.arange(data.states.shape[1]))
+    inputs = max_oracle.Standardised.of(data, np.arange(data.states.shape[1]))
     batch = inputs.batch(data, anchor, np.float64)
     layout = Layout(TRUNK, len(inputs.columns), (UNITS, UNITS), data.number_of_actions)
     learner = training(layout, theta, len(batch.states))
