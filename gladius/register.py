@@ -37,7 +37,11 @@ METHODS = {
 }
 
 # protocols of "gladius" -> module with a `fit` of the same form
-PROTOCOLS = {"printed": "gladius.paper.algorithm", "author": "gladius.paper.author"}
+PROTOCOLS = {
+    "printed": "gladius.paper.algorithm",
+    "author": "gladius.paper.author",
+    "max_oracle": "gladius.paper.max_oracle",
+}
 
 # function classes of "profiled_erm" that work on observations -> module with `Options`, and
 # `fit_rows(transitions, anchor, discount, options)` of one data set

@@ -1,4 +1,4 @@
-"""GLADIUS as the paper prints it and as its public code runs it, each by the name of a protocol."""
+"""GLADIUS as printed, as its public code runs it, and with an exact inner step (ours), by name."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -27,8 +27,8 @@ def fit(
         data: replications.
         anchor: the anchor action and its reward.
         discount: beta.
-        protocol: `printed`, the paper's Algorithms 1 and 2 to the letter; or `author`, the first
-            author's public code, which uses the true reward.
+        protocol: `printed`, the paper's Algorithms 1 and 2 to the letter; `author`, the first
+            author's public code, which uses the true reward; or `max_oracle`, which is ours.
         options: of the protocol.
 
     Raises:

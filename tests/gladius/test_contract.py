@@ -51,6 +51,7 @@ VARIANTS = variants() | {
     "avi one-hot": ("avi", ONE_HOT),
     "airl anchored": ("airl", {"anchored": True}),
     "gladius printed batch": ("gladius", {**PRINTED, "iterations": 20, "batch": 32}),
+    "gladius max_oracle": ("gladius", {"protocol": "max_oracle", "steps": 30, "trial_steps": 5}),
     "profiled_erm sparse": ("profiled_erm", {"function_class": "sparse"}),
     "profiled_erm mlp": ("profiled_erm", {**MLP, "steps": 100}),
     "bc batch": ("bc", {"training": Training(steps=50, batch=64)}),

@@ -1,0 +1,212 @@
+"""GLADIUS with an exact inner step: both solved steps against independent formulas, and fits."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from bus_engine import ANCHOR, KNOWN
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.special import logsumexp
+from strategies import transitions
+
+import gladius
+from gladius.designs.bus import BusEngine
+from gladius.designs.metrics import mape, percentage_error
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
+from gladius.paper import long_work, max_oracle
+from gladius.paper.training import TRUNK, Layout, training
+from gladius.validate import Array, InputError
+
+PROTOCOL: dict[str, Any] = {"protocol": "max_oracle"}
+BETA, UNITS = 0.9, 3
+
+
+def reward_of_state(states: Array) -> Array:
+    return np.asarray(1.0 - 0.5 * states[:, 0])
+
+
+def after_solving(data: Transitions, anchor: Anchor, theta: Array, ridge: float = 0.0) -> Any:
+    """(work, functions of raw states) after steps 1 and 2 from the parameters theta."""
+    inputs = max_oracle.Standardised.of(data, np.arange(data.states.shape[1]))
+    batch = inputs.batch(data, anchor, np.float64)
+    layout = Layout(TRUNK, len(inputs.columns), (UNITS, UNITS), data.number_of_actions)
+    learner = training(layout, theta, len(batch.states))
+    tables = np.zeros((2, len(batch.states), layout.actions))
+    options = max_oracle.Options(units=UNITS)
+    work = max_oracle.Work(learner, batch, *tables, anchor.action, BETA, ridge, options)
+    max_oracle.descent_slope(work)
+    one = max_oracle.Trained(layout, learner.parameters, 0.0, 0.0, 0)
+    q, r = (max_oracle.Averaged((one.head(x),), *inputs) for x in (0.0, -BETA))
+    net = one.head(0.0)
+    z = (data.states - inputs.centre) / inputs.scale
+    hidden = np.maximum(z @ net.weight_1 + net.bias_1, 0.0)
+    return work, q, r, np.maximum(hidden @ net.weight_2 + net.bias_2, 0.0)
+
+
+EIGHTHS = st.integers(-16, 16).map(lambda k: k / 8)  # no weight at which squares underflow
+SIZE = Layout(TRUNK, 2, (UNITS, UNITS), 3).size
+
+
+@settings(max_examples=40)
+@given(
+    data=transitions(elements=st.integers(-3, 3).map(float), width=2),
+    theta=arrays(np.float64, SIZE, elements=EIGHTHS),
+)
+def test_both_solved_steps_are_what_raw_rows_say(data: Transitions, theta: Array) -> None:
+    """Ends of paths, actions that never occur, an anchor's reward that depends on the state."""
+    anchor = Anchor(int(data.actions[0]), reward_of_state)
+    _, q, r, hidden = after_solving(data, anchor, theta)
+    rows = np.arange(len(data))
+    value = np.where(data.done, 0.0, logsumexp(q(data.next_states), axis=1))
+    zeta = (q(data.states) - r(data.states))[rows, data.actions] / BETA
+    for action in set(data.actions.tolist()):
+        own = data.actions == action
+        centred = hidden[own] - hidden[own].mean(axis=0)
+        target = value[own] - value[own].mean()
+        head = np.linalg.lstsq(centred, target, rcond=None)[0]
+        least = float(np.sum((target - centred @ head) ** 2))
+        square = float(np.sum(hidden[own] ** 2)) / UNITS
+        penalty = max_oracle.CLEAR * square * float(head @ head)
+        found = float(np.sum((value[own] - zeta[own]) ** 2))
+        # a ridge regression's loss is below that of least squares plus the ridge's value there
+        assert least - 1e-7 <= found <= least + penalty + 1e-7 * (1 + np.abs(value).max() ** 2)
+        assert np.mean(value[own] - zeta[own]) == pytest.approx(0, abs=1e-8 * np.abs(value).max())
+    own = data.actions == anchor.action
+    gap = r(data.states)[own, anchor.action] - reward_of_state(data.states[own])
+    assert np.mean(gap) == pytest.approx(0.0, abs=1e-8 * (1 + np.abs(value).max()))
+
+
+@settings(max_examples=20)
+@given(
+    data=transitions(elements=st.integers(-3, 3).map(float), width=2),
+    theta=arrays(np.float64, SIZE, elements=EIGHTHS),
+)
+def test_the_ridge_is_that_of_both_layers(data: Transitions, theta: Array) -> None:
+    anchor = Anchor(int(data.actions[0]), reward_of_state)
+    slopes, model = [], None
+    for ridge in (0.0, 0.5):
+        work, *_ = after_solving(data, anchor, theta, ridge)
+        slopes.append(work.learner.slopes.q)
+        model = work.learner.model.q
+    assert model is not None
+    for name in slopes[0]._fields:
+        weight = getattr(model, name) if name.startswith("weight") else 0.0
+        added = getattr(slopes[1], name) - getattr(slopes[0], name)
+        scale = 1 + np.abs(getattr(slopes[0], name)).max(initial=0.0)
+        np.testing.assert_allclose(added, 0.5 * weight + 0.0 * added, atol=1e-10 * scale)
+
+
+@pytest.fixture(scope="module")
+def data() -> Transitions:
+    return BusEngine().simulate(200, 11)
+
+
+def test_on_a_table_it_is_the_plug_in(data: Transitions) -> None:
+    """The minimum of the risk over all tables is the plug-in's, and 50 units can fit 20 states."""
+    found = gladius.fit(data, "gladius", **PROTOCOL, **KNOWN)
+    expected = gladius.fit(data, "plug_in", **KNOWN)
+    pairs = data.pairs()
+    ours, theirs = (one.reward(pairs.states, pairs.actions) for one in (found, expected))
+    assert percentage_error(ours, theirs, pairs.weights) < 0.3  # the data set's own error is 3.4
+    error = [mape(one, data, BusEngine().reward) for one in (found, expected)]
+    assert error[0] == pytest.approx(error[1], abs=0.3)
+    assert found.diagnostics.status in ("ok", "not_converged")
+    is_small = found.diagnostics.gradient_norm <= max_oracle.Options().tolerance
+    assert found.diagnostics.converged == is_small
+    assert found.diagnostics.gradient_norm < 1e-3
+
+
+def test_without_steps_to_converge_it_says_so(data: Transitions) -> None:
+    found = gladius.fit(data, "gladius", **PROTOCOL, **KNOWN, steps=5, trial_steps=5)
+    assert found.diagnostics.status == "not_converged"
+    assert found.diagnostics.gradient_norm > max_oracle.Options().tolerance
+    loose = {"steps": 5, "trial_steps": 5, "tolerance": 100.0}
+    assert gladius.fit(data, "gladius", **PROTOCOL, **KNOWN, **loose).diagnostics.status == "ok"
+
+
+def test_inputs_that_do_not_matter_are_left_out() -> None:
+    """Held-out trajectories choose; the estimate does not depend on what was left out."""
+    data = BusEngine(dummies=3).simulate(100, 3)
+    found = gladius.fit(data, "gladius", **PROTOCOL, **KNOWN, steps=50)
+    assert found.diagnostics.extra["inputs"] == (0,)
+    states = np.array([[5.0, 1.0, 2.0, 3.0], [5.0, -400.0, 0.5, 9.0]])
+    np.testing.assert_array_equal(*found.reward_function(states))
+    sizes = [size for size, _, _ in found.diagnostics.extra["tried"]]
+    assert sizes == [4, 2, 1, 1, 1]
+    keep = {"select": False, "ridges": [0.0], "steps": 5}
+    every = gladius.fit(data, "gladius", **PROTOCOL, **KNOWN, **keep)
+    assert every.diagnostics.extra["inputs"] == (0, 1, 2, 3)
+    assert np.ptp(every.reward_function(states)[:, 0]) > 0
+
+
+class InterruptedTrainingError(Exception):
+    """Ends a training as a user's Ctrl-C would."""
+
+
+def test_an_interrupted_fit_goes_on_to_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = BusEngine(horizon=12, dummies=1).simulate(12, 5)
+
+    def trained(checkpoint: Path | None) -> bytes:
+        options = {"steps": 9, "trial_steps": 4, "units": 6, "starts": 2}
+        (found,) = max_oracle.fit([data], ANCHOR, 0.95, checkpoint=checkpoint, **options)
+        return found.q(data.states).tobytes() + found.reward_function(data.states).tobytes()
+
+    alone = trained(None)
+    monkeypatch.setattr(long_work, "SECONDS", 0.0)
+    write, times = long_work.Checkpoint.write, list[int]()
+
+    def stopped(self: long_work.Checkpoint, **options: bool) -> None:
+        write(self, **options)
+        times.append(1)
+        if len(times) in (3, 30):  # within a trial, and within a last training
+            raise InterruptedTrainingError
+
+    monkeypatch.setattr(long_work.Checkpoint, "write", stopped)
+    for _ in range(2):
+        with pytest.raises(InterruptedTrainingError):
+            trained(tmp_path)
+    assert trained(tmp_path) == alone
+    assert trained(tmp_path) == alone  # a finished one is read
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("units", 0),
+        ("starts", 1.5),
+        ("steps", 0),
+        ("trial_steps", 0),
+        ("ascents", -1),
+        ("rate", 0.0),
+        ("tolerance", -1e-3),
+        ("select", 1),
+        ("absolute", "yes"),
+        ("ridges", []),
+        ("ridges", [1e-3, 0.0]),
+        ("ridges", [-1.0]),
+        ("start_level", np.nan),
+        ("unit", 3),
+    ],
+)
+def test_a_bad_option_is_refused_before_any_work(
+    name: str, value: Any, monkeypatch: pytest.MonkeyPatch, data: Transitions
+) -> None:
+    monkeypatch.setattr(max_oracle, "train", None)
+    with pytest.raises(InputError) as caught:
+        gladius.fit(data, "gladius", **PROTOCOL, **KNOWN, **{name: value})
+    assert caught.value.field == ("option" if name == "unit" else name)
+
+
+def test_an_anchor_too_rare_to_hold_rows_out_is_refused() -> None:
+    states, actions = np.arange(10.0), np.zeros(10, np.int64)
+    actions[-1] = 1
+    data = Transitions(states, actions, states + 1.0, np.zeros(10, np.int64), number_of_actions=2)
+    with pytest.raises(InputError, match="select=False") as caught:
+        gladius.fit(data, "gladius", **PROTOCOL, **KNOWN)
+    assert caught.value.field == "anchor_action"
