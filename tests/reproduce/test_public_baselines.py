@@ -68,6 +68,7 @@ def test_two_printed_errors_of_iq_learn_are_those_before_any_step(
     assert reported.value == pytest.approx(expected, nan_ok=True)
 
 
+@pytest.mark.deep  # makes 5,000 trajectories with dummies
 @pytest.mark.parametrize(("dummies", "printed"), [(5, "192.2"), (20, "180.1")])
 def test_two_errors_of_figure_1_are_those_before_any_step_on_5000_trajectories(
     dummies: int, printed: str
