@@ -116,11 +116,71 @@ def test_a_corrected_statement_without_a_proof_names_the_step_that_is_missing() 
     assert {id_ for id_, claim in claims().items() if claim.missing} == bare - enumerated
 
 
-@pytest.mark.deep  # a minute and a half; `.ci/run` compiles the files by `tox -e coq`
-@pytest.mark.skipif(shutil.which("coq_makefile") is None, reason="there is no Coq here")
-def test_coq_accepts_the_files_with_no_other_axiom(tmp_path: Path) -> None:
-    shutil.copytree(HOME / "coq", tmp_path, dirs_exist_ok=True)
-    command = ["bash", "-c", "coq_makefile -o Makefile *.v && make --jobs 2"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+needs_coq = pytest.mark.skipif(shutil.which("coq_makefile") is None, reason="there is no Coq here")
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    whole = ["bash", "-c", command]
+    return subprocess.run(whole, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with the compiled files, and what Coq printed."""
+    folder = tmp_path_factory.mktemp("coq")
+    shutil.copytree(HOME / "coq", folder, dirs_exist_ok=True)
+    done = run("coq_makefile -o Makefile *.v && make --jobs 2", folder)
     assert done.returncode == 0, done.stderr
-    assert set(re.findall(r"(?m)^([\w.]+)\s*:", done.stdout)) - {"Axioms"} <= STANDARD
+    return folder, done.stdout
+
+
+@pytest.mark.deep  # a minute and a half; `.ci/run` compiles the files by `tox -e coq`
+@needs_coq
+def test_coq_accepts_the_files_with_no_other_axiom(compiled: tuple[Path, str]) -> None:
+    assert set(re.findall(r"(?m)^([\w.]+)\s*:", compiled[1])) - {"Axioms"} <= STANDARD
+
+
+FAULTS = {  # in a statement: file, what it says, and what is false
+    "another sum": (
+        "minimax.v",
+        "(actions D) x (anchor D x)) + (ln",
+        "(actions D) x (anchor D x)) - (ln",
+    ),
+    "greatest": ("minimax.v", "g D q <= g D q') <-> same", "g D q' <= g D q) <-> same"),
+    "no beta^2": ("minimax.v", "td - beta ^ 2 * spread mean", "td - beta * spread mean"),
+    "zeta of r": ("minimax.v", "- beta D * zeta x).", "+ beta D * zeta x)."),
+    "the likelihood's most": ("minimax.v", "nll D q <= nll D q') <->", "nll D q' <= nll D q) <->"),
+    "a residual of 1": ("minimax.v", "residual D q x = 0.\n\n", "residual D q x = 1.\n\n"),
+    "curvature": ("saddle.v", "(1 - 2 * beta D) * c ^ 2) /", "(1 - beta D) * c ^ 2) /"),
+    "any beta": ("saddle.v", "  1 / 2 < beta D -> forall M", "  1 / 3 < beta D -> forall M"),
+    "a slope": ("saddle.v", "(PV D q)) 0 0) /\\", "(PV D q)) 0 1) /\\"),
+    "PL for beta < 1/2": (
+        "saddle.v",
+        "1 / 2 < beta D -> 0 < radius",
+        "1 / 3 < beta D -> 0 < radius",
+    ),
+    "a saddle": ("saddle.v", "condition_F D -> 1 / 2 < beta D", "condition_F D -> 1 / 3 < beta D"),
+    "B for 2 B": ("paper_smooth.v", "<= (2 + 2 * M * (1 + discount Z)) * B.", "<= (1 + M) * B."),
+    "no mean": ("paper_smooth.v", "(expected K (v s) (v'' s) y + var", "(0 + var"),
+    "B^2/2": ("paper_smooth.v", "<= 2 * B_2 + B ^ 2.", "<= 2 * B_2 + B ^ 2 / 2."),
+    "M for 2 M": (
+        "paper_smooth.v",
+        "      2 * M * ((1 + discount Z) * B_2",
+        "      M * ((1 + discount Z) * B_2",
+    ),
+    "L_zeta is beta": ("paper_smooth.v", "    (2 * beta ^ 2) ^ 2 * sum n", "    beta ^ 2 * sum n"),
+    "as many parameters": ("rank.v", "(n < m)%nat -> 0 < mu", "(n <= m)%nat -> 0 < mu"),
+    "an open set": ("support.v", "closed S base support /\\", "open S base support /\\"),
+    "c > 1": ("paper_pl.v", "  0 < c /\\ pl_at", "  1 < c /\\ pl_at"),
+}
+
+
+@pytest.mark.deep
+@needs_coq
+@pytest.mark.parametrize("fault", FAULTS)
+def test_coq_rejects_a_fault_in_a_statement(fault: str, compiled: tuple[Path, str]) -> None:
+    folder, (name, old, new) = compiled[0], FAULTS[fault]
+    text = (folder / name).read_text("ascii")
+    assert text.count(old) == 1
+    (folder / "fault.v").write_text(text.replace(old, new), "ascii")
+    assert run("coqc -R . Top fault.v", folder).returncode != 0
