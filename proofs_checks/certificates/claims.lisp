@@ -199,7 +199,7 @@
 (listed rem:counterfactual-without-P/instead "f4041f6cadd6535cdc1edac863d524fbd2b21b85d1fed56ab543a74f7aaa2797")
 (listed intro.infinite-actions/instead "363f88f82c92e5ad53fba865579d18854dbb6c4b82bd50c3d02808c7ea962712")
 (listed errata.linear-classes/instead "005f29fd9154d1cdcd1b5436aa60f3727f9157da58c6c3d3c9ef890538c6b4aa")
-(listed rem:sub-gaussian-features/instead "ea8aa44d5c0d0429159a4289ccbf10cdf7b2d25ce53605b6159e464b582374db")
+(listed rem:sub-gaussian-features/instead "e797582ed2ed855ffcadc6b646503d35e4518b40b6811252f74d490e994b3460")
 (listed prop:linConvergence.population-rate/instead "eeb267b426e020e9f01107a280ce7219d25e0fee14990da8428573104ccff82a")
 (listed prop:linConvergence.growing-class/instead "357a8a4c8cd3c62b3244cd531b4c40e7c01eea45257ed4cf1f12bf2f609a1513")
 (listed text.bc-consistently-better/instead "42f9905f026a0cde6aab56e9def9d491e21acf691472a60be58a984c87d3c94b")

@@ -1299,7 +1299,7 @@
     (step (>= q (/ d 4))
       ("q/d is at least 1 - x" 1 (>= q (* d (- 1 x))))
       ("a net of 1/4 misses x by x/2 at most" (* 2 d) (>= (+ 3/8 (/ x 2)) x))))
-  (step "X has E exp(t X) <= exp(t^2/2) and variance 1, of which the fourth order gives E X^4 <= 3.
+  (step "X has E exp(t X) <= exp(t^2/2) and variance 1, and the fourth order gives E X^4 <= 3.
     As exp(-y) <= 1 - y + y^2/2, E exp(-l X^2) is at most the first bound, hence at most exp(-l + 3
     l^2/2); and E exp(l X^2) <= (1 - 2 l)^(-1/2), at l = 3/22. Markov's inequality gives both
     chances. A net of 1/4 on the sphere has at most 9^M points, and all are within 3/8 but for the
