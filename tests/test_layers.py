@@ -171,7 +171,7 @@ def test_a_package_resolves_its_own_relative_imports() -> None:
 
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
-STATEMENTS = {"gladius": 9_634, "proofs_checks": 6_946, "reproduce": 6_698, "tests": 14_992}
+STATEMENTS = {"gladius": 9_634, "proofs_checks": 6_946, "reproduce": 6_698, "tests": 14_993}
 
 
 def sources(package: str) -> dict[str, str]:
