@@ -690,7 +690,9 @@
       ("value of pi" 1 (= v (+ r (* beta n))))
       ("V* - V^pi is largest here" beta (>= (- w v) (- m n)))))
   (step "r is E[r(s, a) + eps_a] under pi, which sees eps: that is why max_a stands inside E_eps.
-    The first is for any pi, the second for the one that takes the best a at each (s, eps)."))
+    The first is for any pi, the second for the one that takes the best a at each (s, eps). Where
+    rewards are bounded, V* - V^pi is bounded below for any pi, and above for this one. On
+    infinitely many states least and largest may be approached only."))
 
 (derivation app.value-function-discount/instead
   ; w: the sum to period n; b = beta^n; m, k: E V(s_n), E V(s_(n+1))
@@ -702,7 +704,8 @@
       ("equation of V in period n" b (= m (+ g (* beta k))))))
   (step "The first is Q* - log pi* = V* at each action. Averaged under pi*, it is V*(s) = E[r + beta
     V*(s')] + H, the equation in the second. By induction V less the sum to period n is beta^n E
-    V(s_n), which tends to zero as V is bounded."))
+    V(s_n), which tends to zero as V is bounded. So the sum is V*, and by Lemma logsumexp_Shannon
+    log sum exp Q* is the maximum over q that the equation asks for."))
 
 (derivation app.DDC-value-function/instead
   ; at (s, eps): w solves the equation, v is the sum; g the rest's mean
@@ -721,7 +724,8 @@
       ("w - v is largest here" beta (>= (- w v) (- m n)))))
   (step "x is r + eps of the first action, m and n the means of w and v at (s', eps'). So the sum of
     the decisions that the equation prescribes is w, and no policy has more. The noise is unbounded,
-    but w - v is not: least and largest may be approached only."))
+    but w - v of these decisions is not, as it is beta (m - n), and for any policy it is bounded
+    below. Least and largest may be approached only."))
 
 (derivation app.Q-unique-from-choices/instead ; c, k: c(s) and its mean at s'; v the mean of V*
   (real x y q r v c k) (nonnegative beta) (positive S)
@@ -759,8 +763,8 @@
       ("V_Q - V_Q* is Q - Q*, and P averages" beta (>= x y))))
   (step "With equal choices Q - Q* = V_Q - V_{Q*} is a function of s. As pi* > 0, the anchor's moves
     from d*-almost every s miss each set B with d*(B) = 0. So the mean at s' is at most the
-    essential supremum, which is finite as Q is bounded. r is read off the Bellman equation of Q*.
-    On a countable S the sets with d*(B) = 0 are those without a state of S-bar."))
+    essential supremum, which is finite as Q and Q* are bounded. r is read off the Bellman equation
+    of Q*. On a countable S the sets with d*(B) = 0 are those without a state of S-bar."))
 
 (derivation thm:MagnacThesmar.proof-step/instead
   ; f, V and the two logs at a state; x, y as for the contraction
@@ -773,9 +777,10 @@
       ("log pi* is Q - V" 1 (= (- q v) l))
       ("log pi* is Q - V, at the anchor" -1 (= (- f v) a)))
     (step (= (/ (* (/ (exp f) k) p) (* (/ (exp f) k) U)) (/ p U))))
-  (step "x is the largest difference of two fixed points of T_f, and y its mean at s'. One exists by
-    Banach's theorem. The last: with k = pi*(a_s) this Q has exp Q(s, a) = exp(f) pi*(a)/k, so that
-    its softmax is pi* again: U, the sum of pi*, is 1."))
+  (step "x is the largest difference of two fixed points of T_f, and y its mean at s'. It is finite,
+    as f is sought among bounded functions. One exists there by Banach's theorem, since r(., a_s)
+    and, with Q*, log pi* are bounded. The last: with k = pi*(a_s) this Q has exp Q(s, a) = exp(f)
+    pi*(a)/k, so that its softmax is pi* again: U, the sum of pi*, is 1."))
 
 (derivation eq:zeta-reparametrisation/instead ; h any number; the square of TD error less h
   (real r q h m1 m2) (positive beta)
@@ -839,7 +844,9 @@
   (step "The excess is W KL(pi-hat || p), summed over states, plus the squared residuals. Both parts
     are 0 at once where every action was taken (corrected.coordinates), so KL = 0 at a minimiser.
     Its terms are pi-hat (exp(l) - 1 - l), which are 0 at l = 0 alone: p is pi-hat. V's second
-    derivative is a variance, so V - Q is convex."))
+    derivative is a variance, so V - Q is convex. The last is the Bellman term of one state with Q =
+    (0, u), beta = 1/2 and r = -4 - log(2)/2. Imitation is no harder, as an estimate of Q has a
+    policy."))
 
 (derivation eq:expzeta/instead ; excess: w (zeta - m1)^2 of one anchor pair, and the other pairs'
   (real z m1 m2 D) (nonnegative others) (positive w)
@@ -865,8 +872,9 @@
       ("draws are independent" (/ (^ beta 2) (^ n 2)) (= cross 0))))
   (step "m and z2 are the means of zeta-hat and of its square: the mean squared error of r-hat is
     beta^2 times the variance of zeta-hat, so that r-hat has no bias. zeta-hat is the mean of n
-    draws of V*(s'), and its variance that of their sum over n^2. It is 0 where V*(s') is
-    certain."))
+    draws of V*(s'), as in tables, and its variance that of their sum over n^2. It is 0 where V*(s')
+    is certain. Rows are drawn independently, so that given n the draws are too: along one
+    trajectory the number of visits depends on the moves, and this fails."))
 
 (derivation intro.true-parameter/instead
   ; a, b, D: squared distances of u, theta and theta_0; i = (u - theta)'(theta - theta_0)
@@ -882,7 +890,8 @@
   (step "Minimisers of the risk have the outputs of Q* (Theorem mainopt), and so have all theta that
     give these outputs. c and e are a pair's outputs of u and theta, and l its coefficient; the
     products are summed over pairs. Every gradient in a linear class is a combination of Phi's rows,
-    so theta_0 plus such a combination is what is found."))
+    so theta_0 plus such a combination is what is found, where it tends to a minimiser. If S is not
+    countable, the outputs that decide are those at d*-almost every s."))
 
 (derivation asmp:realizability.evaluations/instead
   ; of a state: d its weight, D its squared gap; U the share not seen
@@ -926,9 +935,10 @@
     (step (= (rank (list (list 1) (list 1))) 1))
     (step (= (rank (list (list 1 0))) 1)))
   (step "The infimum over |h| = 1 of the largest |h'g| is positive if and only if no h is orthogonal
-    to all g, that is if they span R^d. J J' >= mu > 0 if and only if the M rows are independent.
-    Two points with the gradient 1 in R^1 span it and are dependent. One pair with (1, 0) in R^2 is
-    independent and spans no R^2."))
+    to all g, that is if they span R^d: then d of them are a basis, and the largest |h'g| over these
+    has a positive least value on the sphere. J J' >= mu > 0 if and only if the M rows are
+    independent. Two points with the gradient 1 in R^1 span it and are dependent. One pair with (1,
+    0) in R^2 is independent and spans no R^2."))
 
 (derivation asmp:nonSingularJac.networks/instead
   ; two layers of two equal units each, tanh, at the input x
@@ -948,7 +958,7 @@
   (step "The mean over all permutations of a layer has equal units in it. There J has equal columns:
     n + 1 different ones for the first layer, two for each further layer and two for each output, so
     that its rank is no more. The same for any number of units, layers and actions, and any
-    activation. J J' >= mu needs rank M."))
+    activation that has a derivative. J J' >= mu needs rank M."))
 
 (derivation exp.jacobian-condition/instead ; K dummies; two rows of J in R^1, and three in R^2
   (real K a b c d e f)
@@ -1000,8 +1010,10 @@
     ("f is PL in phi" (/ (* 18 (+ l mu_2)) (* gap (^ mu_2 2))) (>= (/ G 2) (* mu_2 gap)))
     ("a step of 1/l gains G/(2 l), and at most the gap" (/ (* 18 (+ l mu_2)) (* gap (^ mu_2 2)))
       (>= (* l gap) (/ G 2)))))
-  (step "That these two schedules give the rate is derived for
-    prop:linConvergence.optimisation-rate. Yang et al.'s theorem is cited."))
+  (step "The gap is positive somewhere, as the anchor rows' square is not constant in phi: take a
+    point so near a maximum that its step stays where f is smooth. That these two schedules give the
+    rate, with c and gamma as there, is derived for prop:linConvergence.optimisation-rate. Yang et
+    al.'s theorem is cited."))
 
 (derivation prop:linConvergence.quadratic-growth/instead
   ; y: root of the gap, G = |grad|, k = (c/2)^(1/2)
