@@ -66,15 +66,16 @@ def kinds() -> dict[str, str]:
 
 @cache
 def in_coq() -> dict[str, str]:
-    """Claims that Coq has accepted: id to theorems and their files in `proofs_checks/coq`.
+    """What Coq has accepted of claims: id to theorems, files in `proofs_checks/coq`, and cases.
 
-    Together the theorems are the claim, and none assumes what the claim does not.
+    The theorems without a case are the claim, and none of them assumes what the claim does not.
     """
     found: dict[str, str] = {}
     with (FOLDER.parent / "coq" / "claims.csv").open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(file):
             before = f"{found[line['claim']]}; " if line["claim"] in found else ""
-            found[line["claim"]] = f"{before}{line['theorem']}, {line['file']}"
+            case = f" ({line['case']})" * bool(line["case"])
+            found[line["claim"]] = f"{before}{line['theorem']}, {line['file']}{case}"
     return found
 
 
