@@ -30,7 +30,7 @@ except ModuleNotFoundError as error:
     raise SystemExit(f"{error.name} is missing: pip install '.[verify]'") from None
 
 FOLDER = Path(__file__).with_name("certificates")
-LIST = "7f9193ef1649ef5d524649d9c0b8b04d542dc0d0fc658c80936bbefc02498fbc"
+LIST = "9fec8edd6f12d00002635a18984caded295352ce3efb55f84f6f262aa0803360"
 PRECISIONS = (64, 256, 1024)  # bits, tried one after the other
 TOKEN, DEPTH = 500, 50  # characters of a name or number, nested lists
 POWER, BITS, FACTORED = 1_000, 20_000, 100  # exponents, bits of a coefficient, and of log's
