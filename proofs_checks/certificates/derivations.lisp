@@ -1027,7 +1027,8 @@
       ("no path is shorter than the distance" (* k (+ y (* k D))) (>= length D))))
   (step "Along the gradient flow the root of the gap falls at the rate G^2/(2 y), hence by k a unit
     of length. So the flow is of finite length, stays in the sublevel set, or in the enlarged ball,
-    and ends where the gap is 0, in S. y^2 is the gap, and k^2 = c/2."))
+    and ends where the gap is 0, in S. y^2 is the gap, and k^2 = c/2. R* is the least value where PL
+    is assumed, to which PL refers, so that the gap falls exponentially along the flow."))
 
 (derivation prop:linConvergence.strong-concavity/instead
   ; pairs of weights w >= least; D = (x - y)^2
@@ -1073,7 +1074,9 @@
       (square (* 2 (^ beta 2) B) (square (- a t)))
       (square (* 2 (^ beta 2) (^ B 2)) (square a))))
   (step "L = L_theta bounds the Hessian of R_emp, which depends on theta alone; the mean over anchor
-    rows has weights of at most 1. e is at most B_2 + B^2 times t^2 <= 1."))
+    rows has weights of at most 1. e is at most B_2 + B^2 times t^2 <= 1. K is that derivative in
+    size, so that the same bounds -H. Zeta is one number for each anchor pair, over whose rows v is
+    a mean."))
 
 (derivation lem:anchor_overlap_logit.finite-horizon/instead
   ; d = d_H(B), e and o: chances of s_H and s_0 in B
@@ -1091,7 +1094,8 @@
       ("the second step" (/ 1 p_A) (= (+ d (/ (- e o) H)) t))
       ("the first step, averaged" (/ 1 p_A) (>= t (* p_A nu)))))
   (step "W: the weight of a state in a period, where the anchor has the chance p and moves into B
-    with the chance P; t = after/H is the mean of law 1 to H at B."))
+    with the chance P; t = after/H is the mean of law 1 to H at B. What other states and actions
+    bring is first and others. nu is the chance of B after the anchor, from a state of law d_H."))
 
 (derivation lem:erm_ddc_quant_identification.proof-step/instead
   ; n = |h|, x = |h - mean of h|, y = |1_a e'|, s = kappa/sqrt(p_A), X half the second variation
@@ -1135,10 +1139,12 @@
   (real n k l)
   (steps (step (= (exp (- (log (+ (exp k) (exp l))) n)) (/ (+ (exp k) (exp l)) (exp n)))))
   (step "The sum over i != k has two terms here, and any number in the same way. Both sides of the
-    display are one function of these."))
+    display are one function of these. That it is E[G_k | G_k = max G_i] is Lemma ExpofLargerGumbel,
+    corrected: the largest of the others is independent of G_k, with the location log sum_{i != k}
+    exp(nu_i) by Lemma GumbelMax."))
 
 (derivation lem:logsumexp_Shannon.proof-step/instead
-  ; q* = exp(x/tau)/S; K = sum q log(q*/q), U and W: sums of q* and q
+  ; q* = exp(x/tau)/S
   (real x) (positive S tau q)
   (steps
     (step (= ((grad (fn (u) (- (* x (u 0)) (* tau (u 0) (log (u 0)))
@@ -1146,9 +1152,10 @@
               (list (/ (exp (/ x tau)) S))) 0) 0))
     (step (= (((hess (fn (u) (- (* x (u 0)) (* tau (u 0) (log (u 0))))) (list q)) 0) 0)
              (* -1 tau (/ 1 q)))))
-  (step "G and the constraint are sums over i. G has no mixed derivatives and these negative ones,
-    so it is concave; a stationary point of a concave Lagrangian that satisfies the constraint is
-    the maximum."))
+  (step "S is the sum of exp(x_j/tau), so that q* adds up to one. G and the constraint are sums over
+    i. G has no mixed derivatives and these negative ones, so it is concave; a stationary point of a
+    concave Lagrangian that satisfies the constraint is the maximum, also over the faces q_i = 0,
+    where G is continuous."))
 
 (derivation cor:occp=naiveBE.proof-step/instead
   ; of r, of a mean r' at s': R = E_d*[r], M, D the means of Q
@@ -1162,7 +1169,8 @@
       ("Q less the sum to period n" 1 (= (- Q w) (* b D)))
       ("Bellman equation in period n" b (= D (+ g (* beta x))))))
   (step "b = beta^n, g the mean reward in period n, D and x the means of Q in this period and the
-    next; b D tends to zero. 1 - beta times the sum is the mean under d*, by its definition."))
+    next; b D tends to zero, as Q is bounded. 1 - beta times the sum is the mean under d*, by its
+    definition."))
 
 (derivation sec:occupancy.conclusion/instead
   ; x, y: d^pi and d* at a pair; S, U: sums over its state's actions
@@ -1178,8 +1186,13 @@
       ("Bellman equation of Q^pi" 1 (= q (+ r (* beta n))))
       ("pi = pi* at s'" (- beta) (= m n))))
   (step "pi is d^pi over its sum, where that is positive. A pair in the support leads to states in
-    the support, so pi = pi* there, and m, n are the means of Q^pi(s', a') under pi* and pi. The
-    certificate has a world where a matching pi leaves errors outside the support."))
+    the support, so pi = pi* there, and m, n are the means of Q^pi(s', a') under pi* and pi. If a
+    state x that is never visited can be entered, its actions differ in Q^{pi*} and beta > 0, let pi
+    be pi* but for x, where it takes the best action of Q^{pi*}. It matches, and V^pi(x) >
+    V^{pi*}(x), as pi* > 0. At a pair that enters x the error is beta P(x) times V^pi(x) -
+    E_{pi*}[Q^pi(x, .)]. Were that 0, V^pi would solve the equation of pi* and be V^{pi*}. Last, let
+    s_0 lead to x and y with chances of 1/2, which are never left: a pi that earns more than pi* at
+    x by as much as it earns less at y has no gap, and errs at both."))
 
 ; the rest
 (derivation lem:minMLE/instead ; l = log(p-hat/pi*): KL's terms; of states of weight W
@@ -1209,9 +1222,13 @@
       ("V* solves the equation, V the inequality" 1 (>= (* beta y) x))
       ("P averages" beta (>= x y))))
   (step "Along any direction of (theta, V) the second derivative of log sum exp is the variance of
-    the slopes (E22), a mean of squares: so the set is convex. Where two slopes differ it is
-    positive, so that the boundary is curved, and no polyhedron's. V* - V is at most beta times its
-    mean at s', as in eq:QBellman."))
+    the slopes (E22), a mean of squares: so the set is convex. If two actions of a state s differ in
+    features or moves, it is positive where the two slopes differ. For V constant and large no
+    constraint binds; lower V(s) until that of s alone does. The boundary is curved there, and no
+    polyhedron's: its normal has entries of V that add up to 1 - beta, and those of the difference
+    of the slopes add up to 0, so that some tangent has two slopes. If actions never differ, log sum
+    exp is affine, and the set is a polyhedron. V* - V is at most beta times its mean at s', as in
+    eq:QBellman."))
 
 (derivation related.policy-invariance/instead
   ; phi = p, its means at s' under P and P': m, k; D the change of r
@@ -1259,9 +1276,10 @@
       ("difference of the two equations" 1 (>= (+ (* beta y) (* beta e)) x))
       ("|V_1 - V_2| <= x, and P-hat averages" beta (>= x y)))
     (step (= (/ (exp q) S) (exp (- q (log S))))))
-  (step "Q-learning on the data ends at the solution Q-hat for the frequencies P-hat. e tends to
-    zero by the law of large numbers, as the observations of each pair become many. pi* = exp Q*/S
-    is positive, so that each pair of S-bar x A is seen."))
+  (step "Q-learning on the data ends at the solution Q-hat for the frequencies P-hat. That it does,
+    with steps that decrease, is cited. e tends to zero by the law of large numbers, as the
+    observations of each of finitely many pairs become many, and with x so does the difference of
+    the policies. pi* = exp Q*/S is positive, so that each pair of S-bar x A is seen."))
 
 (derivation intro.infinite-actions/instead
   ; D = (pi - p)^2, ratio = pi/p; t the direction of p - pi at an action
@@ -1288,7 +1306,9 @@
     ("g - g* <= Delta" (* mu lam s) (>= Delta gap))))
   (step "G = |grad_theta|^2, C = |G'y|^2, Y = y'Dy, s = s'm, lam the eigenvalue. The definition of
     alpha bounds w KL by y^2/(2 w alpha) at every state, and y_e^2/(4b) is b e^2; the m-weighted sum
-    of w KL is s'm Delta."))
+    of w KL is s'm Delta. The share s of a state is w KL/Delta at theta, and these add up to at most
+    1. All this holds for each m, hence with the supremum, which need not be attained, and so with
+    the infimum over shares. As in corrected.pl, g - g* is the sum of w KL and b e^2."))
 
 ; probability, and Table 4
 (derivation rem:sub-gaussian-features/instead
@@ -1345,13 +1365,15 @@
       ("N d P(n = 0) <= 1" (log 2) (>= 1 e))
       ("the same of anchor rows" (* K (^ beta 2) (^ B 2)) (>= 2 f))
       ("the same of no anchor row" (* 4 (^ beta 2) (^ B 2)) (>= 1 g))))
-  (step "q is 1 - p_-. Given n, the frequency has the mean squared error x (1 - x)/n, and bringing
-    it within [p_-, 1 - p_-] lowers it: KL has the mean 1/(4 p_- q n) at most, and log 2 where n = 0
-    and p-hat is 1/2. E[1/(n + 1)] is at most 1/((N + 1) d) for a binomial n, and (1 - d)(1 + d) <=
-    1 gives the fourth step. The residual at Q-hat is beta (P - P-hat) V-hat: squared at most beta^2
-    B^2 K times the sum over t of (P - P-hat)^2, whose mean is at most 1/n, or beta^2 (2 B)^2
-    without anchor rows. The last step is one state's part of C, as R and L bound |r(., a_s)| and
-    -log p-hat in B."))
+  (step "q is 1 - p_-. Draws are independent, and the excess is the mean of KL and of the squared
+    residuals. The latter can be 0 for any p-hat, so that p-hat is the frequency brought within the
+    bounds. Given n, the frequency has the mean squared error x (1 - x)/n, and bringing it within
+    [p_-, 1 - p_-] lowers it: KL has the mean 1/(4 p_- q n) at most, and log 2 where n = 0 and p-hat
+    is 1/2. E[1/(n + 1)] is at most 1/((N + 1) d) for a binomial n, and (1 - d)(1 + d) <= 1 gives
+    the fourth step. The residual at Q-hat is beta (P - P-hat) V-hat: squared at most beta^2 B^2 K
+    times the sum over t of (P - P-hat)^2, whose mean is at most 1/n, or beta^2 (2 B)^2 without
+    anchor rows. The last step is one state's part of C, as R and L bound |r(., a_s)| and -log p-hat
+    in B."))
 
 (derivation prop:linConvergence.growing-class/instead ; the sum of the parts of K states
   (nonnegative beta N E one) (positive p_- q K B)
