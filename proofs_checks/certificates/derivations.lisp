@@ -810,8 +810,8 @@
     (step (= ((grad (fn (u) (* (/ (exp n) S) (exp (* -1 S (exp (- (u 0))))))) (list x)) 0)
              (* (exp (- n x)) (exp (- (exp (- n x)))) (exp (* -1 (- S (exp n)) (exp (- x))))))))
   (step "The agent takes the largest Q(s, a) + eps_a. The chance that it is a is the integral of a's
-    density times the others' distribution functions: this derivative, of a function that rises from
-    0 to exp(Q(s, a))/S. A location of the noise moves all Q alike."))
+    density times the others' distribution functions. That product is this derivative, of a function
+    that rises from 0 to exp(Q(s, a))/S. A location of the noise moves all Q alike."))
 
 (derivation sec:ERM.anchor-argmin/instead
   ; L the squared error on states of weight W, p = pi*(a_s | s) there
@@ -870,10 +870,10 @@
       ("Bellman equation of Q*" (- q r (* beta m)) (= q (+ r (* beta m)))))
     (step (= (* (^ beta 2) (/ (+ (* n v) cross) (^ n 2))) (/ (* (^ beta 2) v) n))
       ("draws are independent" (/ (^ beta 2) (^ n 2)) (= cross 0))))
-  (step "m and z2 are the means of zeta-hat and of its square: the mean squared error of r-hat is
+  (step "m and z2 are the means of zeta-hat and of its square. The mean squared error of r-hat is
     beta^2 times the variance of zeta-hat, so that r-hat has no bias. zeta-hat is the mean of n
     draws of V*(s'), as in tables, and its variance that of their sum over n^2. It is 0 where V*(s')
-    is certain. Rows are drawn independently, so that given n the draws are too: along one
+    is certain. Rows are drawn independently, so that given n the draws are too. Along one
     trajectory the number of visits depends on the moves, and this fails."))
 
 (derivation intro.true-parameter/instead
@@ -889,9 +889,9 @@
       (square a (square 1))))
   (step "Minimisers of the risk have the outputs of Q* (Theorem mainopt), and so have all theta that
     give these outputs. c and e are a pair's outputs of u and theta, and l its coefficient; the
-    products are summed over pairs. Every gradient in a linear class is a combination of Phi's rows,
-    so theta_0 plus such a combination is what is found, where it tends to a minimiser. If S is not
-    countable, the outputs that decide are those at d*-almost every s."))
+    products are summed over pairs. Every gradient in a linear class is a combination of Phi's rows.
+    So theta_0 plus such a combination is what is found, where descent tends to a minimiser. If S is
+    not countable, the outputs that decide are those at d*-almost every s."))
 
 (derivation asmp:realizability.evaluations/instead
   ; of a state: d its weight, D its squared gap; U the share not seen
@@ -935,7 +935,7 @@
     (step (= (rank (list (list 1) (list 1))) 1))
     (step (= (rank (list (list 1 0))) 1)))
   (step "The infimum over |h| = 1 of the largest |h'g| is positive if and only if no h is orthogonal
-    to all g, that is if they span R^d: then d of them are a basis, and the largest |h'g| over these
+    to all g. That is if they span R^d. Then d of them are a basis, and the largest |h'g| over these
     has a positive least value on the sphere. J J' >= mu > 0 if and only if the M rows are
     independent. Two points with the gradient 1 in R^1 span it and are dependent. One pair with (1,
     0) in R^2 is independent and spans no R^2."))
@@ -955,10 +955,10 @@
             (^ (- (slopes 4) (slopes 7)) 2) (^ (- (slopes 8) (slopes 9)) 2)
             (^ (- (slopes 10) (slopes 11)) 2))
          0))))
-  (step "The mean over all permutations of a layer has equal units in it. There J has equal columns:
-    n + 1 different ones for the first layer, two for each further layer and two for each output, so
-    that its rank is no more. The same for any number of units, layers and actions, and any
-    activation that has a derivative. J J' >= mu needs rank M."))
+  (step "The mean over all permutations of a layer has equal units in it. There J has equal columns.
+    The first layer has n + 1 different ones, and each further layer and each output two. So its
+    rank is no more. The same for any number of units, layers and actions, and any activation that
+    has a derivative. J J' >= mu needs rank M."))
 
 (derivation exp.jacobian-condition/instead ; K dummies; two rows of J in R^1, and three in R^2
   (real K a b c d e f)
@@ -1010,7 +1010,7 @@
     ("f is PL in phi" (/ (* 18 (+ l mu_2)) (* gap (^ mu_2 2))) (>= (/ G 2) (* mu_2 gap)))
     ("a step of 1/l gains G/(2 l), and at most the gap" (/ (* 18 (+ l mu_2)) (* gap (^ mu_2 2)))
       (>= (* l gap) (/ G 2)))))
-  (step "The gap is positive somewhere, as the anchor rows' square is not constant in phi: take a
+  (step "The gap is positive somewhere, as the anchor rows' square is not constant in phi. Take a
     point so near a maximum that its step stays where f is smooth. That these two schedules give the
     rate, with c and gamma as there, is derived for prop:linConvergence.optimisation-rate. Yang et
     al.'s theorem is cited."))
@@ -1026,9 +1026,9 @@
       ("the root falls by k a unit of length" (+ y (* k D)) (>= y (* k length)))
       ("no path is shorter than the distance" (* k (+ y (* k D))) (>= length D))))
   (step "Along the gradient flow the root of the gap falls at the rate G^2/(2 y), hence by k a unit
-    of length. So the flow is of finite length, stays in the sublevel set, or in the enlarged ball,
-    and ends where the gap is 0, in S. y^2 is the gap, and k^2 = c/2. R* is the least value where PL
-    is assumed, to which PL refers, so that the gap falls exponentially along the flow."))
+    of length. So the flow is of finite length, and stays in the sublevel set or in the enlarged
+    ball. It ends where the gap is 0, in S. y^2 is the gap, and k^2 = c/2. R* is the least value
+    where PL is assumed, to which PL refers, so that the gap falls exponentially along the flow."))
 
 (derivation prop:linConvergence.strong-concavity/instead
   ; pairs of weights w >= least; D = (x - y)^2
@@ -1093,8 +1093,8 @@
     (step (>= (* (/ 1 p_A) (+ d (/ (- e o) H))) nu)
       ("the second step" (/ 1 p_A) (= (+ d (/ (- e o) H)) t))
       ("the first step, averaged" (/ 1 p_A) (>= t (* p_A nu)))))
-  (step "W: the weight of a state in a period, where the anchor has the chance p and moves into B
-    with the chance P; t = after/H is the mean of law 1 to H at B. What other states and actions
+  (step "W is the weight of a state in a period, where the anchor has the chance p and moves into B
+    with the chance P. t = after/H is the mean of law 1 to H at B. What other states and actions
     bring is first and others. nu is the chance of B after the anchor, from a state of law d_H."))
 
 (derivation lem:erm_ddc_quant_identification.proof-step/instead
@@ -1110,8 +1110,8 @@
       ("|h| <= |lambda| + kappa |lambda_a + e'|" (+ (* (+ 1 s) x) (* s y) n)
         (>= (+ (* (+ 1 s) x) (* s y)) n))
       (square 2 (square (- (* (+ 1 s) y) (/ (* s x) 2))))))
-  (step "lambda = h - mean of h is how log pi varies, so that half the likelihood's second variation
-    is half the variance of h under pi*; the residual is zero at Q*, and e' is how it varies. h =
+  (step "lambda = h - mean of h is how log pi varies. So half the likelihood's second variation is
+    half the variance of h under pi*. The residual is zero at Q*, and e' is how it varies. h =
     lambda - (I - beta P_a)^-1 (lambda_a + e'), and norms over states are at most p_A^(-1/2) times
     those over pairs."))
 
@@ -1153,9 +1153,9 @@
     (step (= (((hess (fn (u) (- (* x (u 0)) (* tau (u 0) (log (u 0))))) (list q)) 0) 0)
              (* -1 tau (/ 1 q)))))
   (step "S is the sum of exp(x_j/tau), so that q* adds up to one. G and the constraint are sums over
-    i. G has no mixed derivatives and these negative ones, so it is concave; a stationary point of a
-    concave Lagrangian that satisfies the constraint is the maximum, also over the faces q_i = 0,
-    where G is continuous."))
+    i. G has no mixed derivatives and these negative ones, so it is concave. A stationary point of a
+    concave Lagrangian that satisfies the constraint is the maximum. That is so over the faces q_i =
+    0 too, where G is continuous."))
 
 (derivation cor:occp=naiveBE.proof-step/instead
   ; of r, of a mean r' at s': R = E_d*[r], M, D the means of Q
@@ -1168,9 +1168,9 @@
     (step (= (- Q (+ w (* b g))) (* b beta x))
       ("Q less the sum to period n" 1 (= (- Q w) (* b D)))
       ("Bellman equation in period n" b (= D (+ g (* beta x))))))
-  (step "b = beta^n, g the mean reward in period n, D and x the means of Q in this period and the
-    next; b D tends to zero, as Q is bounded. 1 - beta times the sum is the mean under d*, by its
-    definition."))
+  (step "b = beta^n, and g is the mean reward in period n. D and x are the means of Q in this period
+    and the next. b D tends to zero, as Q is bounded. 1 - beta times the sum is the mean under d*,
+    by its definition."))
 
 (derivation sec:occupancy.conclusion/instead
   ; x, y: d^pi and d* at a pair; S, U: sums over its state's actions
@@ -1186,13 +1186,13 @@
       ("Bellman equation of Q^pi" 1 (= q (+ r (* beta n))))
       ("pi = pi* at s'" (- beta) (= m n))))
   (step "pi is d^pi over its sum, where that is positive. A pair in the support leads to states in
-    the support, so pi = pi* there, and m, n are the means of Q^pi(s', a') under pi* and pi. If a
-    state x that is never visited can be entered, its actions differ in Q^{pi*} and beta > 0, let pi
-    be pi* but for x, where it takes the best action of Q^{pi*}. It matches, and V^pi(x) >
-    V^{pi*}(x), as pi* > 0. At a pair that enters x the error is beta P(x) times V^pi(x) -
+    the support, so pi = pi* there. m and n are the means of Q^pi(s', a') under pi* and pi. Suppose
+    that a state x that is never visited can be entered, that its actions differ in Q^{pi*}, and
+    beta > 0. Let pi be pi* but for x, where it takes the best action of Q^{pi*}. It matches, and
+    V^pi(x) > V^{pi*}(x), as pi* > 0. At a pair that enters x the error is beta P(x) times V^pi(x) -
     E_{pi*}[Q^pi(x, .)]. Were that 0, V^pi would solve the equation of pi* and be V^{pi*}. Last, let
-    s_0 lead to x and y with chances of 1/2, which are never left: a pi that earns more than pi* at
-    x by as much as it earns less at y has no gap, and errs at both."))
+    s_0 lead to x and y with chances of 1/2, which are never left. A pi that earns more than pi* at
+    x by as much as it earns less at y has no gap. It errs at both."))
 
 ; the rest
 (derivation lem:minMLE/instead ; l = log(p-hat/pi*): KL's terms; of states of weight W
@@ -1222,13 +1222,13 @@
       ("V* solves the equation, V the inequality" 1 (>= (* beta y) x))
       ("P averages" beta (>= x y))))
   (step "Along any direction of (theta, V) the second derivative of log sum exp is the variance of
-    the slopes (E22), a mean of squares: so the set is convex. If two actions of a state s differ in
-    features or moves, it is positive where the two slopes differ. For V constant and large no
-    constraint binds; lower V(s) until that of s alone does. The boundary is curved there, and no
-    polyhedron's: its normal has entries of V that add up to 1 - beta, and those of the difference
-    of the slopes add up to 0, so that some tangent has two slopes. If actions never differ, log sum
-    exp is affine, and the set is a polyhedron. V* - V is at most beta times its mean at s', as in
-    eq:QBellman."))
+    the slopes (E22). It is a mean of squares, so the set is convex. If two actions of a state s
+    differ in features or moves, it is positive where the two slopes differ. For V constant and
+    large no constraint binds; lower V(s) until that of s alone does. The boundary is curved there,
+    and no polyhedron's. For its normal has entries of V that add up to 1 - beta, and those of the
+    difference of the slopes add up to 0. So some tangent has two slopes. If actions never differ,
+    log sum exp is affine, and the set is a polyhedron. V* - V is at most beta times its mean at s',
+    as in eq:QBellman."))
 
 (derivation related.policy-invariance/instead
   ; phi = p, its means at s' under P and P': m, k; D the change of r
@@ -1264,9 +1264,9 @@
       ("the first step, squared" S (>= (^ z 2) (* (^ k 2) (^ x 2))))
       ("S entries of at most x" (^ k 2) (>= (* S (^ x 2)) n))))
   (step "With weights k, sum_a k (r + beta P_a V - V - log pi*) = 0 is (I - beta P_k) V = known, P_k
-    the moves under k. k is 1 - beta in the second step, z the entry of (I - beta P_k) h where |h|
-    is largest, m its squared length, n that of h, and S the number of states. An anchor has k = 1
-    at one action."))
+    the moves under k. k is 1 - beta in the second step, and z the entry of (I - beta P_k) h where
+    |h| is largest. m is its squared length, n that of h, and S the number of states. An anchor has
+    k = 1 at one action."))
 
 (derivation rem:counterfactual-without-P/instead
   ; x = max |Q-hat - Q'|, y its mean at s'; e = max |(P-hat - P) V'|
@@ -1278,8 +1278,8 @@
     (step (= (/ (exp q) S) (exp (- q (log S))))))
   (step "Q-learning on the data ends at the solution Q-hat for the frequencies P-hat. That it does,
     with steps that decrease, is cited. e tends to zero by the law of large numbers, as the
-    observations of each of finitely many pairs become many, and with x so does the difference of
-    the policies. pi* = exp Q*/S is positive, so that each pair of S-bar x A is seen."))
+    observations of each of finitely many pairs become many. With x so does the difference of the
+    policies. pi* = exp Q*/S is positive, so that each pair of S-bar x A is seen."))
 
 (derivation intro.infinite-actions/instead
   ; D = (pi - p)^2, ratio = pi/p; t the direction of p - pi at an action
@@ -1368,12 +1368,12 @@
   (step "q is 1 - p_-. Draws are independent, and the excess is the mean of KL and of the squared
     residuals. The latter can be 0 for any p-hat, so that p-hat is the frequency brought within the
     bounds. Given n, the frequency has the mean squared error x (1 - x)/n, and bringing it within
-    [p_-, 1 - p_-] lowers it: KL has the mean 1/(4 p_- q n) at most, and log 2 where n = 0 and p-hat
-    is 1/2. E[1/(n + 1)] is at most 1/((N + 1) d) for a binomial n, and (1 - d)(1 + d) <= 1 gives
-    the fourth step. The residual at Q-hat is beta (P - P-hat) V-hat: squared at most beta^2 B^2 K
-    times the sum over t of (P - P-hat)^2, whose mean is at most 1/n, or beta^2 (2 B)^2 without
-    anchor rows. The last step is one state's part of C, as R and L bound |r(., a_s)| and -log p-hat
-    in B."))
+    [p_-, 1 - p_-] lowers it. So KL has the mean 1/(4 p_- q n) at most. It is log 2 at most where n
+    = 0 and p-hat is 1/2. E[1/(n + 1)] is at most 1/((N + 1) d) for a binomial n, and (1 - d)(1 + d)
+    <= 1 gives the fourth step. The residual at Q-hat is beta (P - P-hat) V-hat. Its square is at
+    most beta^2 B^2 K times the sum over t of (P - P-hat)^2, whose mean is at most 1/n. Without
+    anchor rows it is at most beta^2 (2 B)^2. The last step is one state's part of C, as R and L
+    bound |r(., a_s)| and -log p-hat in B."))
 
 (derivation prop:linConvergence.growing-class/instead ; the sum of the parts of K states
   (nonnegative beta N E one) (positive p_- q K B)

@@ -171,7 +171,7 @@ def _reaches(theta: Array, goal: Array) -> CheckResult:
 def parameter_if_injective(family: LinearProblem, from_start: float = 1.0) -> CheckResult:
     """Up to statistical error the minimisers of the risk have Q_theta = Q* on S-bar x A. They are
     the true parameter alone where theta -> Q_theta is one-to-one there. Otherwise every theta with
-    Q_theta = Q* is as good. Which one is found depends on the start theta_0: in a linear class it
+    Q_theta = Q* is as good. Which one is found depends on the start theta_0. In a linear class it
     is the one nearest to theta_0, if descent tends to a minimiser.
 
     Decided: the risk depends on theta through Q_theta alone. It is minimised by gradients from a
