@@ -30,7 +30,7 @@ except ModuleNotFoundError as error:
     raise SystemExit(f"{error.name} is missing: pip install '.[verify]'") from None
 
 FOLDER = Path(__file__).with_name("certificates")
-LIST = "aafc142e49cf69f02b4d7a396ddc6bfb59be9e6f246c5e55f979899edc8bb77f"
+LIST = "b39557da4e378e66b1f8f50cdb4909706da3255dc3d91d3711eaa58cc0675ee7"
 PRECISIONS = (64, 256, 1024)  # bits, tried one after the other
 TOKEN, DEPTH = 500, 50  # characters of a name or number, nested lists
 POWER, BITS, FACTORED = 1_000, 20_000, 100  # exponents, bits of a coefficient, and of log's

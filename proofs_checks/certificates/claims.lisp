@@ -183,7 +183,7 @@
 (listed prop:linConvergence.quadratic-growth/instead "76239b553c8a54f906eb402fe2c25f57be926c600fe54f9b72af9afd72c76b54")
 (listed prop:linConvergence.strong-concavity/instead "6b6c8f3e7e0f0ee4bda03982c0ef814f6aed6d4039b3c8aa7b28c3ffe9dba12e")
 (listed prop:linConvergence.joint-smoothness/instead "3131f3d87d2212a56439b85f373c9079142cb8c17b3cedae1b05712c07cd9c6c")
-(listed lem:anchor_overlap_logit.finite-horizon/instead "a8410a1cfbfba51ea97bca1a9f440c6f0553767fd312be3fe816340bc7f4e6eb")
+(listed lem:anchor_overlap_logit.finite-horizon/instead "6d6649a2ca7edd5678f3aa9a8fb3082525f4631fed84544ce13b082ad746dc12")
 (listed lem:erm_ddc_quant_identification.proof-step/instead "f58371e012bfc43c2f3cd99c78872ae1d855fa92edf1e9420aa7eda3958bc3fa")
 (listed lem:ExpofLargerGumbel/instead "9ea56b05a4ebc4441cf6643d9135e12c18b6b75d2a501f7d82b7bf449092096d")
 (listed lem:ExpofLargerGumbel.proof-step/instead "81e46cd80872d51a07a904761c3c9132f4bb42d0b41451048b9446f1cf29150e")

@@ -1087,14 +1087,14 @@
       (square first (square 1))
       (square (* W others) (square 1)))
     (step (= (/ after H) (+ d (/ (- e o) H)))
-      ("law 1 to H are law 0 to H - 1, with the last for the first" (/ 1 H)
+      ("laws 1 to H have the last for the first" (/ 1 H)
         (= after (+ before (- e o))))
       ("d_H is the mean of law 0 to H - 1" 1 (= (/ before H) d)))
     (step (>= (* (/ 1 p_A) (+ d (/ (- e o) H))) nu)
       ("the second step" (/ 1 p_A) (= (+ d (/ (- e o) H)) t))
       ("the first step, averaged" (/ 1 p_A) (>= t (* p_A nu)))))
-  (step "W is the weight of a state in a period, where the anchor has the chance p and moves into B
-    with the chance P. t = after/H is the mean of law 1 to H at B. What other states and actions
+  (step "W is the weight of a state in a period. There the anchor has the chance p, and moves
+    into B with the chance P. t = after/H is the mean of law 1 to H at B. What other states and actions
     bring is first and others. nu is the chance of B after the anchor, from a state of law d_H."))
 
 (derivation lem:erm_ddc_quant_identification.proof-step/instead
