@@ -30,7 +30,7 @@ except ModuleNotFoundError as error:
     raise SystemExit(f"{error.name} is missing: pip install '.[verify]'") from None
 
 FOLDER = Path(__file__).with_name("certificates")
-LIST = "b39557da4e378e66b1f8f50cdb4909706da3255dc3d91d3711eaa58cc0675ee7"
+LIST = "5ccfd49882fe0007213db519d45c41176aedf60665a2b2115bc64360121cedd1"
 PRECISIONS = (64, 256, 1024)  # bits, tried one after the other
 TOKEN, DEPTH = 500, 50  # characters of a name or number, nested lists
 POWER, BITS, FACTORED = 1_000, 20_000, 100  # exponents, bits of a coefficient, and of log's

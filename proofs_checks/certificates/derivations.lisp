@@ -810,7 +810,7 @@
     (step (= ((grad (fn (u) (* (/ (exp n) S) (exp (* -1 S (exp (- (u 0))))))) (list x)) 0)
              (* (exp (- n x)) (exp (- (exp (- n x)))) (exp (* -1 (- S (exp n)) (exp (- x))))))))
   (step "The agent takes the largest Q(s, a) + eps_a. The chance that it is a is the integral of a's
-    density times the others' distribution functions. That product is this derivative, of a function
+    density times the others' distribution functions. The integrand is this derivative, of a function
     that rises from 0 to exp(Q(s, a))/S. A location of the noise moves all Q alike."))
 
 (derivation sec:ERM.anchor-argmin/instead
@@ -934,8 +934,8 @@
   (steps
     (step (= (rank (list (list 1) (list 1))) 1))
     (step (= (rank (list (list 1 0))) 1)))
-  (step "The infimum over |h| = 1 of the largest |h'g| is positive if and only if no h is orthogonal
-    to all g. That is if they span R^d. Then d of them are a basis, and the largest |h'g| over these
+  (step "The infimum over |h| = 1 of the largest |h'g| is positive if and only if no h is orthogonal to all g. That is so if and only if they span R^d. Then
+    d of them are a basis, and the largest |h'g| over these
     has a positive least value on the sphere. J J' >= mu > 0 if and only if the M rows are
     independent. Two points with the gradient 1 in R^1 span it and are dependent. One pair with (1,
     0) in R^2 is independent and spans no R^2."))
@@ -956,8 +956,8 @@
             (^ (- (slopes 10) (slopes 11)) 2))
          0))))
   (step "The mean over all permutations of a layer has equal units in it. There J has equal columns.
-    The first layer has n + 1 different ones, and each further layer and each output two. So its
-    rank is no more. The same for any number of units, layers and actions, and any activation that
+    The first layer has n + 1 different ones, and each further layer and each output
+    two. So its rank is at most the number of different ones. The same for any number of units, layers and actions, and any activation that
     has a derivative. J J' >= mu needs rank M."))
 
 (derivation exp.jacobian-condition/instead ; K dummies; two rows of J in R^1, and three in R^2
