@@ -53,6 +53,7 @@ ALSO_FORBIDDEN = {
     "reproduce": ("tests",),
     # An independent check of the library must not rest on the library.
     "proofs_checks.oracle": ("gladius",),
+    "proofs_checks.plain": LAYERS,  # for readers who trust none of it
     **{f"gladius.{name}": TRUTH for name in BLIND},
 }
 
@@ -144,6 +145,7 @@ def test_every_import_goes_down() -> None:
         ("gladius.erm.estimator", "from ..designs.metrics import mape"),
         ("proofs_checks.oracle", "from gladius.model.mdp import soft_bellman"),
         ("proofs_checks.claims", "from reproduce import published"),
+        ("proofs_checks.plain.gumbel", "from proofs_checks.oracle import gumbel"),
     ],
 )
 def test_a_wrong_import_is_found(module: str, source: str) -> None:
@@ -173,7 +175,7 @@ def test_a_package_resolves_its_own_relative_imports() -> None:
 
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
-STATEMENTS = {"gladius": 10_444, "proofs_checks": 6_948, "reproduce": 7_308, "tests": 16_403}
+STATEMENTS = {"gladius": 10_444, "proofs_checks": 7_302, "reproduce": 7_312, "tests": 16_636}
 
 
 def sources(package: str) -> dict[str, str]:

@@ -24,6 +24,7 @@ from reproduce.pages import findings, report
 
 FOLDERS = ("gladius", "proofs_checks", "paper_tables")  # with pages, besides those at the top
 GUIDE, RUST = Path("gladius/your_data.md"), Path("gladius/rust_1987.md")
+PLAIN = Path("proofs_checks/plain/README.md")
 MODULES = ("gladius", "gladius.markov", "gladius.results.plots", "gladius.results.counterfactual")
 INLINE = "module://matplotlib_inline.backend_inline"  # the kernel's, for figures in pages
 LINK = re.compile(r'(href|src)="([^"#:]+)(#[^"]*)?"')
@@ -32,7 +33,10 @@ CELL = re.compile(r"```python(?: rust)?\n(.*?)```", re.DOTALL)
 
 
 def pages() -> dict[Path, str]:
-    """Every page, by its path in the checkout; the guide's chapter on Rust (1987) is a page."""
+    """Every page, by its path in the checkout; the guide's chapter on Rust (1987) is a page.
+
+    The files of the plain edition are added to its page.
+    """
     found = [*ROOT.glob("*.md"), *ROOT.glob(".github/*.md")]
     found += [path for name in FOLDERS for path in (ROOT / name).rglob("*.md")]
     texts = {
@@ -42,7 +46,10 @@ def pages() -> dict[Path, str]:
     }
     before, heading, rest = texts[GUIDE].partition("## Rust (1987)")
     chapter, _, after = rest.partition("\n## ")
-    return texts | {GUIDE: f"{before}## {after}", RUST: f"# {heading[3:]}{chapter}"}
+    files = sorted((ROOT / PLAIN).parent.glob("*.py"))
+    plain = [f"\n## {path.name}\n\n```python\n{path.read_text('utf-8')}```\n" for path in files]
+    changed = {GUIDE: f"{before}## {after}", RUST: f"# {heading[3:]}{chapter}"}
+    return texts | changed | {PLAIN: "".join([texts[PLAIN], *plain])}
 
 
 def address(page: Path) -> Path:
@@ -54,7 +61,7 @@ def build(site: Path, folder: Path) -> None:
     """Write the site. `folder` has the results. Rust's chapter is run where econirl is there."""
     texts = pages()
     bodies = {page: report.markdown(GRAPH.sub(r"```text\n\1```", x)) for page, x in texts.items()}
-    for page in (GUIDE, RUST) if find_spec("econirl") else (GUIDE,):
+    for page in (GUIDE, PLAIN, RUST) if find_spec("econirl") else (GUIDE, PLAIN):
         bodies[page] = notebook(texts[page], site / page.with_suffix(".ipynb"))
     for page, body in bodies.items():
         title = re.search(r"^(?:# |<h1>)(.+?)(?:</h1>)?$", texts[page], re.MULTILINE)

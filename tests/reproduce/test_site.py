@@ -69,6 +69,15 @@ def test_the_bar_and_the_readme_lead_to_the_pages_for_editors_and_authors(built:
     assert {f"{generated}/REPLICATION.md", "RESPONSE.md"} <= {*links}
 
 
+def test_the_plain_edition_is_a_notebook_with_a_cell_a_file(built: Path) -> None:
+    files = sorted((ROOT / site.PLAIN).parent.glob("*.py"))
+    cells = site.CELL.findall(site.pages()[site.PLAIN])
+    assert cells == [path.read_text("utf-8") for path in files]
+    assert len(cells) == 7
+    page = (built / site.address(site.PLAIN)).read_text("utf-8")
+    assert page.count("<h2") == len(files)
+
+
 def test_a_link_to_a_place_that_the_page_lacks_is_none() -> None:
     page = '<p id="a"><a href="#a">A</a> <a href="#b"><code>b</code></a> <a href="c#b">c</a>'
     assert site.anchored(page) == page.replace('<a href="#b"><code>b</code></a>', "<code>b</code>")
