@@ -75,6 +75,6 @@ n = np.arange(13)  # the anchor n -> n + 1, the other to 0; the states from 12 o
 P = np.stack([np.eye(13)[np.minimum(n + 1, 12)], np.tile(np.eye(13)[0], (13, 1))], axis=1)
 world = (np.full((13, 2), -0.9 * np.log(2)), P, 0.9)  # Q* = 0, d*(n) = .55 (.45)^n
 star, log_pi, d = solve(*world)
-q = np.repeat(0.9 ** (12.0 - n)[:, None], 2, axis=1)
+q = np.repeat(0.9 ** (12.0 - n)[:, None], 2, axis=1)  # t .9^-n at t = .9^12, at most 1
 excess = objective(q, d, *world) - objective(star, d, *world)
 check("Lemma 28, chain: |Q - Q*|^2 and 10^5 excess", np.sum(d * q**2), ">", 1e5 * excess)

@@ -9,7 +9,7 @@ What has to be written differently:
   f. For beta > 1/2 f is then not PL in theta at an interior solution, and (Q*, zeta*) is no saddle
   point, though the solution of the min-max problem (E1, E2, E3).
 - "Stepsizes c_1/(c_2 + t)" in both blocks: no single schedule has the cited ratio. In the world
-  below, with beta = .7, one schedule moves away from the solution (E4).
+  below, with beta = .7, one schedule leads away from the solution (E4).
 - "c_qg > 0" on B_Q: not where the ball touches the minimisers. The iterates are not refuted (E16).
 - rho is the PL constant in phi, not "the strong-concavity constant" (E20).
 The last display, O(1/N), is cited; for a fixed class on continuous states it is empty (E6).
@@ -71,10 +71,10 @@ slope = np.array([f(1e-30j * e, star, 0.95).imag / 1e-30 for e in np.eye(2)])
 check("slope of f in Q at (Q*, zeta*)", slope @ slope / 2, "=", 0.0)
 check("f(Q* + 1, zeta*), below f(Q*, zeta*)", f(there, star, 0.95), "<", f(here, star, 0.95))
 check("the fall", f(there, star, 0.95) - f(here, star, 0.95), "=", (1 - 2 * 0.95) / 2)
-# Q = theta_a, beta = 1/2, theta in R^3, |theta|^2 <= 2, minimisers (-1, -1, any)
-k = 10193 / 10209
-theta = np.array([-k, -k, (2 - 2 * k**2) ** 0.5])  # R - R* = (1 - beta)^2 (1 - k)^2
-check("R - R*, below .01 dist^2", (1 - k) ** 2 / 4, "<", 0.01 * np.sum((theta - [-1, -1, 0]) ** 2))
+# Q = theta_a, beta = 1/2, theta in R^3, |theta|^2 <= 2: minimisers (-1, -1, any), one in the ball
+k, r = 10193 / 10209, -(1 + star) / 2  # at (-k, -k, .) V = log 2 - k, and the NLL is least
+off = np.array([1 - k, 1 - k, (2 - 2 * k**2) ** 0.5])  # of theta from (-1, -1, 0)
+check("R - R*, below .01 dist^2", (r + (star - k) / 2 + k) ** 2, "<", 0.01 * off @ off)
 phi = np.array([[0.0, 0], [1, -1], [0.5, -0.5]])  # two ends and their middle; zeta = phi_1 + phi_2
 gain = -(0.95**2) * phi.sum(axis=1) ** 2 @ [-0.5, -0.5, 1]
 check("gain of the middle, below rho/4", gain, "<", 2 * 0.95**2 * 2 / 4)

@@ -367,7 +367,7 @@ FAULTS = [
     ("theorem_12", "b = c * ratio * size, 11 * smooth", "b = c * ratio * size, smooth"),
     ("theorem_12", "beta**2 / 10 * np.outer", "beta**2 * np.outer"),
     ("theorem_12", "(beta * (V - zeta)) ** 2 / 2", "(V - zeta) ** 2 / 2"),
-    ("theorem_12", "k = 10193 / 10209", "k = 10193 / 10210"),
+    ("theorem_12", "k, r = 10193 / 10209", "k, r = 10193 / 10210"),
     ("theorem_12", "2 * 0.95**2 * 2 / 4", "0.95**2 * 2 / 4"),
 ]
 
