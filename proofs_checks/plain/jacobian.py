@@ -4,7 +4,7 @@ True as printed:
 - Lemma 6: linear classes satisfy it if their "empirical feature Gram matrices" Phi Phi' on Z_Q "are
   positive definite". The least eigenvalue is mu_Q. Tables have Phi = I and mu_Q = 1.
 - Lemma 7: "sufficiently wide feedforward neural networks with C^2 hidden activations" satisfy it
-  with high probability; one network is shown. That polynomials are excluded is not repeated from the cited theorem (E14).
+  with high probability (one is shown). It leaves out that polynomials are excluded (E14).
 
 Remarks on the wording, for which no theorem is wrong:
 - The "stronger full-column-rank condition" of Section 6 does not imply (ii), nor (ii) it (E26).
