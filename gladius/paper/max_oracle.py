@@ -9,7 +9,8 @@ A step solves for what is easy, and then moves the rest; no step uses the true r
 
 1. Q is moved by one number, so that the anchor rows' sum of Q - r - beta zeta will be 0. The term
    is quadratic in it, and the likelihood does not depend on it. Where no path ends, it is minus the
-   mean over (1 - beta);
+   mean over (1 - beta), at which the term is least. Where paths end, the least term may be at
+   another number, because rows that end move by the whole of it and others by 1 - beta;
 2. zeta's head is the least-squares regression of V(s') on h, an action at a time: the maximum over
    it, of which an ascent step is a part;
 3. one step of Adam moves Q's head and the trunk, zeta fixed as a function.
