@@ -173,7 +173,7 @@ def test_a_package_resolves_its_own_relative_imports() -> None:
 
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
-STATEMENTS = {"gladius": 10_444, "proofs_checks": 7_022, "reproduce": 7_308, "tests": 16_421}
+STATEMENTS = {"gladius": 10_444, "proofs_checks": 7_024, "reproduce": 7_308, "tests": 16_533}
 
 
 def sources(package: str) -> dict[str, str]:
