@@ -158,9 +158,7 @@ def run(noticed: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(
-    "noticed", ["corrected.inner-step", "tests/proofs_checks/test_oracle_polyak.py"]
-)
+@pytest.mark.parametrize("noticed", sorted({fault["noticed"] for fault in FAULTS}))
 def test_nothing_is_noticed_where_nothing_is_planted(noticed: str, copied: Path) -> None:
     done = run(noticed, copied)
     assert done.returncode == 0, done.stdout + done.stderr
