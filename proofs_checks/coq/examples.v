@@ -3,7 +3,7 @@
 Require Import Reals Lra Lia Psatz FunctionalExtensionality.
 Require Import vectors contraction two_time_scales softmax risk gradient least pl positive theorem_6.
 Require Import theorem_6_start smoothness alpha two_actions identification closed_form hessian level.
-Require Import level_risk reward_class ball paper_pl minimax saddle paper_smooth rank support.
+Require Import level_risk reward_class ball paper_pl minimax saddle paper_smooth rank support inner_step overlap.
 Open Scope R_scope.
 
 (* --- W, whose solution is Q = 0 *)
@@ -161,19 +161,25 @@ Proof.
   - intros. simpl. rewrite !w_b, !w_moves, w_w. lra.
   - apply H. intros. unfold metric. rewrite table_pair; auto.
 Qed.
-Example smoothness_of_w := smoothness_below_a_level_holds W 1 1 1 1 w_counts w_s ltac:(lra) ltac:(lra)
-  ltac:(lra) w_nu ltac:(intros; rewrite w_b, w_w; lra)
-  ltac:(intros; simpl; rewrite !w_b, !w_moves, w_w; lra).
-Definition L_of_w := 1 / 2 + 2 * (19 / 20 * 1 + 1) ^ 2 + 19 / 20 * 1.
+Definition L_below (W_0 : R) := 1 / 2 + 2 * (19 / 20 * 1 + 1) ^ 2 + 19 / 20 * (1 + W_0).
+Lemma smoothness_of_w : forall W_0, 0 <= W_0 -> smooth (2 * 2) (metric W) (g W) (L_below W_0)
+  (entropy W + W_0) (gradient_g W).
+Proof.
+  intros W_0 H. apply (smoothness_below_a_level_holds W W_0 1 1 (1 + W_0) w_counts w_s ltac:(lra)
+    ltac:(lra) ltac:(lra) w_nu).
+  - intros. rewrite w_b, w_w. lra.
+  - intros. simpl. rewrite !w_b, !w_moves, w_w. nra.
+Qed.
+Definition L_of_w := L_below 1.
 Lemma w_steps : exists alpha c tau, 0 < c /\ two_steps W alpha 1 c L_of_w 1 1 tau.
 Proof.
   destruct (constants_are_positive_holds W 1 (metric W) w_counts w_s w_f ltac:(lra) metric_below)
     as [alpha [c [A [Hc Pc]]]].
   exists alpha, c, (Rmin (1 / L_of_w) (1 / (sqrt 48 * (19 / 20) ^ 2 * 1 ^ 2))). split; [auto |].
   assert (S48 : 0 < sqrt 48) by (apply sqrt_lt_R0; lra).
-  assert (HL : 0 < L_of_w) by (unfold L_of_w; lra).
+  assert (HL : 0 < L_of_w) by (unfold L_of_w, L_below; lra).
   split; [apply w_counts |]. split; [apply w_s |]. split; [exact A |]. split; [exact Pc |].
-  split; [exact smoothness_of_w |]. split; [exact w_nu |]. split; [lra |]. split; [lra |].
+  split; [exact (smoothness_of_w 1 ltac:(lra)) |]. split; [exact w_nu |]. split; [lra |]. split; [lra |].
   split; [exact HL |]. split; [| split; [apply Rmin_l | left; apply Rmin_r]].
   apply Rmin_glb_lt; apply Rdiv_lt_0_compat; try lra.
 Qed.
@@ -197,6 +203,204 @@ Proof.
 Qed.
 Example every_start_of_w := linear_from_every_start_holds W 1 (fun _ => 3) (fun _ => 5) w_counts w_s w_f
   ltac:(lra).
+
+Lemma derivative_of_w : derivative_of_v (PV W) (slope 2 2 (P W)).
+Proof. intros q p j s. apply (ahead_curve 2 2 (P W) (along q p)); [lia | apply line]. Qed.
+Lemma w_gap : forall q, 0 <= g W q - entropy W.
+Proof. apply (gap_pos W w_counts w_s). Qed.
+Lemma w_least : forall q, entropy W <= g W q.
+Proof. intros q. pose proof (w_gap q). lra. Qed.
+Lemma w_pl : forall W_0, 0 <= W_0 -> exists c, 0 < c /\
+  pl (2 * 2) (metric W) (g W) c (entropy W) (entropy W + W_0) (gradient_g W).
+Proof.
+  intros W_0 H. destruct (constants_are_positive_holds W W_0 (metric W) w_counts w_s w_f H metric_below)
+    as [alpha [c [A [Hc Pc]]]]. exists c. split; [auto |]. intros q Hq.
+  rewrite (size_metric W w_counts w_s).
+  apply (pl_of_tables_holds W alpha (metric W) W_0 c w_counts w_s A metric_below Pc). lra.
+Qed.
+Lemma L_positive : forall W_0, 0 <= W_0 -> 0 < L_below W_0.
+Proof. intros. unfold L_below. lra. Qed.
+(* in the metric of visits, from every table *)
+Example zeta_exact_of_w : forall q, exists rate, 0 < rate /\ forall t,
+  g W (iterate (L_below (g W q - entropy W)) (gradient_g W) q t) - entropy W <=
+  (1 - rate) ^ t * (g W q - entropy W).
+Proof.
+  intros q. set (W_0 := g W q - entropy W). pose proof (w_gap q : 0 <= W_0) as H.
+  destruct (w_pl W_0 H) as [c [Hc Pl]]. pose proof (L_positive W_0 H) as HL.
+  assert (E : entropy W + W_0 = g W q) by (unfold W_0; ring).
+  exists (c / L_below W_0). split; [apply Rdiv_lt_0_compat; auto |].
+  pose proof (smoothness_of_w W_0 H) as Sm. rewrite E in *.
+  apply (zeta_exact_holds (2 * 2)%nat (metric W) (g W) (gradient_g W) (entropy W) (L_below W_0) c q);
+    [| apply the_gradients_hold; [apply w_counts | apply w_s] | exact Sm | exact Pl | exact w_least | exact HL].
+  intros i. destruct (the_gradients_hold W w_counts w_s) as [[M _] _]. apply M.
+Qed.
+Example two_time_scales_of_w : exists tau rate, 0 < rate /\ forall q z,
+  lyapunov 2 (b W) (g W) (PV W) (entropy W) 1 1 tau q z <= 1 ->
+  let q' := next_q tau (gradient_f W) q z in
+  lyapunov 2 (b W) (g W) (PV W) (entropy W) 1 1 tau q' (next_z (PV W) 1 q' z) <=
+  (1 - rate) * lyapunov 2 (b W) (g W) (PV W) (entropy W) 1 1 tau q z.
+Proof.
+  destruct (w_pl 1 ltac:(lra)) as [c [Hc Pl]]. destruct w_steps as [alpha [c' [tau [_ T]]]].
+  destruct T as [_ [_ [_ [_ [Sm [_ [_ [_ [HL [Ht [HtL H48]]]]]]]]]]].
+  exists tau, (Rmin (tau * c / 2) (1 / 2)). split.
+  { apply Rmin_glb_lt; [| lra]. assert (0 < tau * c) by (apply Rmult_lt_0_compat; auto). lra. }
+  destruct (the_gradients_hold W w_counts w_s) as [Wp [DG DF]]. intros q z H q'.
+  apply (two_time_scales_holds (2 * 2)%nat 2%nat (metric W) (b W) (beta W) (g W) (PV W) (gradient_g W)
+    (slope 2 2 (P W)) (gradient_f W) (entropy W) 1 L_of_w c 1 1 tau Wp DG derivative_of_w DF w_nu Sm Pl
+    w_least ltac:(simpl; lra) ltac:(lra) ltac:(lra) HL Ht HtL H48 q z H).
+Qed.
+
+(* in the metric 1, for outputs that are the parameters: the gradient is half as long there *)
+Definition risk_own (theta : vector) := g W (own 4 theta).
+Definition G_own := gradient_in_theta W (own 4) (fun _ => one).
+Lemma G_own_is : forall theta i, (i < 4)%nat ->
+  G_own theta i = 1 / 2 * gradient_g W (own 4 theta) i.
+Proof.
+  intros theta i Hi. unfold G_own, gradient_in_theta. change (states W * actions W)%nat with 4%nat.
+  rewrite (sum_ext 4 _ (fun j => one j i * table (actions W) (slope_g W (own 4 theta)) j))
+    by (intros; unfold one; rewrite Nat.eqb_sym; auto).
+  rewrite sum_one by auto. unfold gradient_g, table. rewrite w_w. field.
+Qed.
+Lemma own_along : forall theta p s, own 4 (along theta p s) = along (own 4 theta) (own 4 p) s.
+Proof.
+  intros. apply functional_extensionality. intros i. unfold own, along.
+  destruct (Nat.ltb i 4); ring.
+Qed.
+Lemma metric_half : forall i, (i < 4)%nat -> metric W i = 1 / 2.
+Proof. intros. unfold metric, table. apply w_w. Qed.
+Lemma own_metric : forall p, dot 4 (metric W) (own 4 p) (own 4 p) = 1 / 2 * dot 4 constant_one p p.
+Proof.
+  intros p. rewrite !dot_sum, <- sum_scal. apply sum_ext. intros i Hi. rewrite metric_half by auto.
+  unfold own, constant_one. destruct (Nat.ltb_spec i 4); [ring | lia].
+Qed.
+Lemma G_metric : forall theta p,
+  dot 4 constant_one (less (G_own (along theta p 1)) (G_own theta)) (less (G_own (along theta p 1)) (G_own theta)) =
+  1 / 2 * dot 4 (metric W) (less (gradient_g W (own 4 (along theta p 1))) (gradient_g W (own 4 theta)))
+    (less (gradient_g W (own 4 (along theta p 1))) (gradient_g W (own 4 theta))).
+Proof.
+  intros theta p. rewrite !dot_sum, <- sum_scal. apply sum_ext. intros i Hi. rewrite metric_half by auto.
+  unfold less, constant_one. rewrite !G_own_is by auto. field.
+Qed.
+Lemma smooth_own : forall W_0, 0 <= W_0 -> forall theta p,
+  (forall s, 0 <= s <= 1 -> risk_own (along theta p s) <= entropy W + W_0) ->
+  dot 4 constant_one (less (G_own (along theta p 1)) (G_own theta)) (less (G_own (along theta p 1)) (G_own theta)) <=
+  (1 / 2 * L_below W_0) ^ 2 * dot 4 constant_one p p.
+Proof.
+  intros W_0 H theta p B. rewrite G_metric.
+  pose proof (smoothness_of_w W_0 H (own 4 theta) (own 4 p)) as Q.
+  rewrite own_metric, <- own_along in Q. change (2 * 2)%nat with 4%nat in Q.
+  specialize (Q ltac:(intros s Hs; rewrite <- own_along; apply B; auto)). lra.
+Qed.
+Example descent_of_w : forall theta, exists L rate, 0 < rate /\ forall t,
+  risk_own (iterate L G_own theta t) - entropy W <= (1 - rate) ^ t * (risk_own theta - entropy W).
+Proof.
+  intros theta. set (W_0 := risk_own theta - entropy W). pose proof (w_gap _ : 0 <= W_0) as H.
+  pose proof (L_positive W_0 H) as HL.
+  destruct (constants_are_positive_holds W W_0 constant_one w_counts w_s w_f H one_below)
+    as [alpha [c [A [Hc Pc]]]].
+  exists (1 / 2 * L_below W_0), (1 * c / (1 / 2 * L_below W_0)).
+  split; [apply Rdiv_lt_0_compat; lra |].
+  apply (theorem_5_holds W alpha c 4%nat (own 4) (fun _ => one) 1 (1 / 2 * L_below W_0) theta w_counts w_s A Pc
+    (own_jacobian 4) ltac:(lra) (fun t _ => own_conditioned 4 t)); [| lra].
+  intros q p B. apply (smooth_own W_0 H). intros s Hs. replace (entropy W + W_0) with (risk_own theta)
+    by (unfold W_0; ring). apply B; auto.
+Qed.
+
+(* the risk is continuous along sequences of tables *)
+Definition follows (phi : vector -> R) := forall u l, tends 4 u l ->
+  Un_cv (fun t => phi (u t)) (phi l).
+Lemma follows_constant : forall c, follows (fun _ => c).
+Proof.
+  intros c u l _ eps He. exists 0%nat. intros t _. unfold R_dist. rewrite Rminus_diag_eq, Rabs_R0; auto.
+Qed.
+Lemma follows_plus : forall x y, follows x -> follows y -> follows (fun q => x q + y q).
+Proof. intros x y A B u l H. apply (CV_plus _ _ _ _ (A u l H) (B u l H)). Qed.
+Lemma follows_times : forall x y, follows x -> follows y -> follows (fun q => x q * y q).
+Proof. intros x y A B u l H. apply (CV_mult _ _ _ _ (A u l H) (B u l H)). Qed.
+Lemma follows_sum : forall n x, (forall i, (i < n)%nat -> follows (fun q => x q i)) ->
+  follows (fun q => sum n (x q)).
+Proof.
+  induction n; intros x H; simpl; [apply follows_constant |].
+  apply (follows_plus (fun q => sum n (x q)) (fun q => x q n)); auto.
+Qed.
+Lemma follows_through : forall phi psi, (forall q, continuity_pt psi (phi q)) -> follows phi ->
+  follows (fun q => psi (phi q)).
+Proof.
+  intros phi psi Cont A u l H. apply (continuity_seq psi (fun t => phi (u t)) (phi l)); auto.
+Qed.
+Lemma follows_entry : forall i, follows (fun q => own 4 q i).
+Proof.
+  intros i u l H. unfold own. destruct (Nat.ltb_spec i 4) as [L | L]; [apply H; auto |].
+  apply (follows_constant 0 u l H).
+Qed.
+Lemma follows_value : forall x, follows (fun q => value 2 (own 4 q) x).
+Proof.
+  intros x. apply (follows_through (fun q => total 2 (own 4 q) x) ln).
+  - intros q. apply derivable_continuous_pt. exists (/ total 2 (own 4 q) x).
+    apply derivable_pt_lim_ln. apply total_pos. lia.
+  - apply (follows_sum 2 (fun q k => exp (own 4 q (pair 2 x k)))). intros k _.
+    apply (follows_through (fun q => own 4 q (pair 2 x k)) exp); [| apply follows_entry].
+    intros q. apply derivable_continuous_pt. apply derivable_pt_exp.
+Qed.
+Lemma follows_risk : follows risk_own.
+Proof.
+  intros u l H. unfold risk_own.
+  assert (E : forall q, g W q = sum 2 (fun x => w W x * sum 2 (fun k => frequency W x k *
+      (-1 * q (pair 2 x k) + value 2 q x))) +
+    sum 2 (fun x => b W x * (residual W q x * residual W q x))).
+  { intros q. rewrite (g_is W w_counts w_s). f_equal.
+    - unfold nll. change (states W) with 2%nat. change (actions W) with 2%nat. apply sum_ext. intros x _.
+      f_equal. apply sum_ext. intros k _. rewrite (log_choice (actions W) q x k) by (simpl; lia). change (actions W) with 2%nat. ring.
+    - change (states W) with 2%nat. apply sum_ext. intros. ring. }
+  assert (Fo : follows (fun q => g W (own 4 q))); [| exact (Fo u l H)].
+  intros u' l' H'. rewrite E. replace (fun t => g W (own 4 (u' t))) with (fun t =>
+    sum 2 (fun x => w W x * sum 2 (fun k => frequency W x k * (-1 * own 4 (u' t) (pair 2 x k) +
+      value 2 (own 4 (u' t)) x))) +
+    sum 2 (fun x => b W x * (residual W (own 4 (u' t)) x * residual W (own 4 (u' t)) x)))
+    by (apply functional_extensionality; intros; rewrite E; auto).
+  revert u' l' H'.
+  change (follows (fun q => sum 2 (fun x => w W x * sum 2 (fun k => frequency W x k *
+      (-1 * own 4 q (pair 2 x k) + value 2 (own 4 q) x))) +
+    sum 2 (fun x => b W x * (residual W (own 4 q) x * residual W (own 4 q) x)))).
+  assert (Res : forall x, follows (fun q => residual W (own 4 q) x)).
+  { intros x. unfold residual. change (actions W) with 2%nat.
+    apply (follows_plus (fun q => reward W x + beta W * PV W (own 4 q) x)
+      (fun q => - own 4 q (pair 2 x (anchor W x)))).
+    - apply (follows_plus (fun _ => reward W x) (fun q => beta W * PV W (own 4 q) x));
+        [apply follows_constant |].
+      apply (follows_times (fun _ => beta W) (fun q => PV W (own 4 q) x)); [apply follows_constant |].
+      apply (follows_sum 2 (fun q y => P W x y * value 2 (own 4 q) y)). intros y _.
+      apply (follows_times (fun _ => P W x y) (fun q => value 2 (own 4 q) y));
+        [apply follows_constant | apply follows_value].
+    - intros u' l' H'. apply CV_opp. apply (follows_entry _ u' l' H'). }
+  apply (follows_plus (fun q => sum 2 (fun x => w W x * sum 2 (fun k => frequency W x k *
+      (-1 * own 4 q (pair 2 x k) + value 2 (own 4 q) x))))
+    (fun q => sum 2 (fun x => b W x * (residual W (own 4 q) x * residual W (own 4 q) x)))).
+  - apply (follows_sum 2 (fun q x => w W x * sum 2 (fun k => frequency W x k *
+      (-1 * own 4 q (pair 2 x k) + value 2 (own 4 q) x)))). intros x _.
+    apply (follows_times (fun _ => w W x)); [apply follows_constant |].
+    apply (follows_sum 2 (fun q k => frequency W x k * (-1 * own 4 q (pair 2 x k) + value 2 (own 4 q) x))).
+    intros k _. apply (follows_times (fun _ => frequency W x k)); [apply follows_constant |].
+    apply (follows_plus (fun q => -1 * own 4 q (pair 2 x k))); [| apply follows_value].
+    apply (follows_times (fun _ => -1)); [apply follows_constant | apply follows_entry].
+  - apply (follows_sum 2 (fun q x => b W x * (residual W (own 4 q) x * residual W (own 4 q) x))).
+    intros x _. apply (follows_times (fun _ => b W x)); [apply follows_constant |].
+    apply (follows_times (fun q => residual W (own 4 q) x)); apply Res.
+Qed.
+Example descent_in_a_ball_of_w : forall theta, exists L l, tends 4 (iterate L G_own theta) l /\
+  risk_own l = entropy W.
+Proof.
+  intros theta. set (W_0 := risk_own theta - entropy W). pose proof (w_gap _ : 0 <= W_0) as H.
+  pose proof (L_positive W_0 H) as HL.
+  destruct (constants_are_positive_holds W W_0 constant_one w_counts w_s w_f H one_below)
+    as [alpha [c [A [Hc Pc]]]].
+  exists (1 / 2 * L_below W_0).
+  apply (theorem_13_holds W alpha c 4%nat (own 4) (fun _ => one) 1 (1 / 2 * L_below W_0) theta w_counts w_s A
+    Pc ltac:(lra) Hc ltac:(lra) (own_jacobian 4) follows_risk (fun t _ => own_conditioned 4 t)).
+  intros x p B. apply below_root; [apply Rmult_le_pos; [lra | apply norm_pos] |].
+  rewrite Rpow_mult_distr, !norm_squared. apply (smooth_own W_0 H). intros s Hs.
+  replace (entropy W + W_0) with (risk_own theta) by (unfold W_0; ring). apply B; auto.
+Qed.
 
 (* --- Theorems 7 to 10 and 12 *)
 Example shifts_of_w := objective_along_shifts_holds W nought 1 2 w_counts w_s w_no_residual.
@@ -278,6 +482,44 @@ Proof.
   apply Rle_trans with (1 / 4); [lra | right; field].
 Qed.
 
+(* --- Theorem 15 *)
+Example inner_step_of_w := inner_step_holds W nought (PV W nought) w_counts w_s.
+Example envelope_of_w := envelope_holds W (along nought low) low 0 (PV W (along nought low 0)) w_counts w_s
+  (line nought low 0) (fun x _ => eq_refl).
+Example level_step_of_w := level_step_holds W low w_counts w_s.
+Example fixed_point_of_w : fixed_point W nought (PV W nought).
+Proof.
+  destruct (fixed_points_hold W nought (PV W nought) w_counts w_s) as [_ H]. apply (H w_f).
+  split; [apply w_solution | intros x _; auto].
+Qed.
+Lemma one_more : forall a s, derivable_pt_lim (fun t => a + t) s 1.
+Proof.
+  intros a s. replace 1 with (0 + 1) by ring. apply (derivable_pt_lim_plus (fun _ => a) id);
+    [apply derivable_pt_lim_const | apply derivable_pt_lim_id].
+Qed.
+(* one feature that moves, 1 + t in both states; its best weight at 0 is the mean of P V *)
+Example moving_class_of_w : exists l, derivable_pt_lim (fun t => f W nought (combined 1 (constant (ln 2))
+  (fun _ => constant (1 + t)))) 0 l.
+Proof.
+  eexists. apply (moving_class_holds W 1%nat (fun _ => nought) (constant 0) (fun _ => constant (ln 2))
+    (constant 0) (fun t _ => constant (1 + t)) (fun _ => constant 1) 0 w_counts w_s).
+  - intros i. apply derivable_pt_lim_const.
+  - intros i. apply derivable_pt_lim_const.
+  - intros k i. apply one_more.
+  - intros other. apply (proj2 (inner_step_holds W nought _ w_counts w_s)). intros x Hx. unfold combined, constant, PV, ahead.
+    change (states W) with 2%nat. change (actions W) with 2%nat. cbn [sum].
+    rewrite !w_moves, !value_nought. field.
+Qed.
+(* of two states one ends all its paths: the shift at which the residuals add up to 0 raises the squares *)
+Definition goes_on (x : nat) : R := if Nat.eqb x 0 then 1 else 0.
+Example ends_of_two := level_with_ends_holds 2%nat (fun _ => 1) goes_on goes_on (19 / 20) ltac:(lra)
+  ltac:(simpl; lra) ltac:(intros x _; unfold goes_on; destruct (Nat.eqb x 0); lra).
+Example ends_raise_the_squares :
+  let squares := fun c => sum 2 (fun x => 1 * (goes_on x - (1 - 19 / 20 * goes_on x) * c) ^ 2) in
+  let c := sum 2 (fun x => 1 * goes_on x) / sum 2 (fun x => 1 * (1 - 19 / 20 * goes_on x)) in
+  squares 0 < squares c.
+Proof. simpl. unfold goes_on. simpl. lra. Qed.
+
 (* --- the paper's lemmas *)
 Example lemma_1_of_w := lemma_1_holds W w_counts w_s w_f.
 Example theorem_3_of_w := theorem_3_of_the_paper_holds W nought w_counts w_s w_f w_solution.
@@ -343,6 +585,10 @@ Example support_of_numbers := support_is_s_bar_holds nat (fun n t => t = n) (fun
   numbers_are_null.
 Example fewer_parameters_of_one_by_two := fewer_parameters_holds 1%nat 2%nat (fun _ => INR) 1
   ltac:(lia) ltac:(lra).
+
+Example lemma_27_of_halves := lemma_27_holds 2%nat 2%nat (fun _ _ _ => 1 / 2) (fun _ => 0%nat) (19 / 20)
+  (fun _ => 1 / 2) nought (fun _ => 1 / 2) ltac:(lra) ltac:(lia) ltac:(intros; split; [lia | lra])
+  ltac:(intros; lra) ltac:(intros y Hy; cbn [sum]; rewrite !choice_nought; lra).
 
 (* --- Z: rewards only where the first state's first action was taken; the second state follows it *)
 Definition Z : sample := {| evaluated := 2; acts := 2; rows := 1; discount := 19 / 20;
@@ -433,6 +679,22 @@ Lemma bent_residuals : forall s, 0 <= s <= 1 -> exists M, 0 <= M /\ residuals_be
 Proof.
   intros s _. exists (Rabs (psi Z (bent s) 0)). split; [apply Rabs_pos |].
   intros j Hj. simpl in Hj. assert (j = 0%nat) by lia. subst. lra.
+Qed.
+(* Q is the same number s at all pairs *)
+Lemma level_residual : forall s, 0 <= s <= 1 -> residuals_below Z (shifted nought s) 3.
+Proof.
+  intros s Hs j Hj. unfold psi, ahead, Z. cbn [evaluated acts row_reward row_moves discount row_state row_action sum].
+  rewrite !value_shift, !value_nought by lia.
+  pose proof (ln_below 2 ltac:(lra)) as U. pose proof (ln_increasing 1 2 ltac:(lra) ltac:(lra)) as B.
+  rewrite ln_1 in B. unfold shifted, nought. apply Rabs_le. lra.
+Qed.
+Example lemma_29_of_z : Rabs (risk_of Z (shifted nought 1) - risk_of Z (shifted nought 0)) <=
+  (2 + 2 * 3 * (1 + 19 / 20)) * 1.
+Proof.
+  apply (lemma_29_holds Z (shifted nought) (fun _ => constant 1) 1 3 z_valid z_weights); [| lra | lra |].
+  - intros s i. apply one_more.
+  - intros s Hs. split; [| apply level_residual; auto]. intros x k _ _. unfold constant.
+    rewrite Rabs_R1. lra.
 Qed.
 Example lemma_30_value_of_bent := lemma_30_value_holds 2%nat bent bent' bent'' 1 0%nat ltac:(lia)
   bent_line.

@@ -195,11 +195,16 @@ def _anchored(problem: Identified, solved: Expert) -> tuple[float, float]:
 
 def identification_constant(kappa: float, p_anchor: float, reach: float) -> float:
     """C_id of `identification_with_a_bounded_inverse`, `reach` being its l."""
+    m = 0.5 if reach < 1e-4 else float((np.expm1(-reach) + reach) / reach**2)
+    return _constant(kappa, p_anchor, 1 / m)
+
+
+def _constant(kappa: float, p_anchor: float, per_m: float) -> float:
+    """Infinite where the anchor's probability is 0 to the last digit: then nothing is said."""
     if p_anchor <= 0 or not np.isfinite(kappa):
         return float("inf")
-    m = 0.5 if reach < 1e-4 else float((np.expm1(-reach) + reach) / reach**2)
     per_root = kappa / np.sqrt(p_anchor)
-    return float(per_root**2 + (per_root + 1) ** 2 / m)
+    return float(per_root**2 + per_m * (per_root + 1) ** 2)
 
 
 def _log_ratio(q: Array, solved: Expert) -> Array:
@@ -361,12 +366,11 @@ def every_direction_curved(problem: Identified, halves: float = 2.0) -> CheckRes
     """
     solved, h = expert(problem.mdp), problem.q - problem.mdp.solution.q
     kappa, p_anchor = _anchored(problem, solved)
-    per_root = kappa / np.sqrt(p_anchor)
-    constant = per_root**2 + halves * (per_root + 1) ** 2
+    constant = _constant(kappa, p_anchor, halves)
     norm = float(np.sum(problem.mdp.discounted_occupancy() * h**2))
     noise = 1e-11 * (1 + float(np.abs(h).max())) ** 2
     why = "Q* is solved to 1e-12 of |V| on either route, and enters squares"
-    bound = constant * second_variation(problem, solved)
+    bound = constant * second_variation(problem, solved) if np.isfinite(constant) else np.inf
     return at_most(norm, bound, noise * (1 + min(constant, 1e15) * 1e-11), why)
 
 

@@ -179,6 +179,8 @@ def test_incomplete_evidence_is_refused(changes: dict[str, Any], field: str) -> 
         (result(1.1, "==", 1.0), False),
         (result(0.9, "==", 1.0), False),
         (result(0.9, "==", 1.0, 0.2), True),
+        (result(1.5, "==", 1.0, 0.2), False),
+        (result(1.5, "<=", 1.0, 0.2), False),
         (result(math.nan, "<=", 1.0, 0.2), False),
         (result(1.0, "==", math.nan, 0.2), False),
         (result(Fraction(1, 3), "==", Fraction(1, 3)), True),

@@ -12,7 +12,14 @@ from scipy.special import log_softmax
 import proofs_checks
 from proofs_checks import under_check
 from proofs_checks.claims import OURS, claims
-from proofs_checks.corrected import classes, coordinates, descent, polyak_lojasiewicz, search
+from proofs_checks.corrected import (
+    classes,
+    coordinates,
+    descent,
+    inner_step,
+    polyak_lojasiewicz,
+    search,
+)
 from proofs_checks.instances import one_state, quarters, tables
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
@@ -28,7 +35,7 @@ RARE = polyak_lojasiewicz.after_reset(np.column_stack([FREE, REPLACED]))
 def test_the_page_states_every_claim_of_the_chain() -> None:
     named = set(re.findall(r"`(corrected\.[a-z-]+)`", PAGE.read_text("utf-8")))
     assert named == {id_ for id_ in claims() if id_.startswith(OURS)}
-    assert len(named) == 10
+    assert len(named) == 11
 
 
 # --- the oracle
@@ -238,3 +245,27 @@ def test_the_lifted_path_begins_at_the_start() -> None:
     """V is 0 there, -8.6 at the end and -10 in the mirror image, from which it is not as far."""
     rare = fits.LinearOutputs(np.eye(2), np.array([-5.0, 0.0]))
     assert classes.network_path(fits.Fit(one_state([1, 1], -5.0), rare)).holds
+
+
+# --- zeta and the level solved for
+def test_with_a_shared_trunk_all_steps_stand_still_where_the_profile_has_a_slope() -> None:
+    case = inner_step.standstill()
+    sample, few, turn = case.sample, case.features[:, :2], case.turn[:, :2]
+    slope, line, head = inner_step.along(case, few, turn)
+    b, target = separated.anchor_weight(sample), polyak.zeta_at(sample, case.q)
+    assert (line - target) @ (b[:, None] * few) == pytest.approx([0, 0], abs=1e-14)  # the fit
+    gap = case.q[:, 0] - sample.reward - sample.discount * line
+    assert b @ gap == pytest.approx(0, abs=1e-14)  # the level
+    assert np.abs(under_check.descent_slope(sample, case.q, line)).max() < 1e-14  # descent
+    assert np.abs(line - target).max() > 0.01
+    assert sample.visits.min() > 1
+    assert slope == pytest.approx(0.016, abs=5e-4)
+    # the slope is that of the profile, by differences: the same class, a little turned
+    step, values = 1e-4, []
+    for t in (-step, step):
+        h = few + t * turn
+        zeta = h @ np.linalg.lstsq(b[:, None] ** 0.5 * h, b**0.5 * target, rcond=None)[0]
+        values.append(under_check.objective(sample, case.q, zeta))
+    assert (values[1] - values[0]) / (2 * step) == pytest.approx(slope, rel=1e-6)
+    extra = 2 * sample.discount**2 * b @ ((target - line) * (turn @ head))
+    assert extra == pytest.approx(slope, rel=1e-9)
