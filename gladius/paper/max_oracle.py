@@ -35,7 +35,7 @@ Implementation choices:
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -264,6 +264,7 @@ def train(
     steps: int = 0,
     checkpoint: Path | None = None,
     progress: str = "",
+    watch: Callable[[int, Learner], None] | None = None,
 ) -> Trained:
     """The training of one network on all of a batch.
 
@@ -275,6 +276,7 @@ def train(
         ridge: of both layers.
         steps: at most; by default those of the options.
         checkpoint, progress: as in `gladius.paper.author.train`.
+        watch: called with the steps done and the learner, before each further step and at the end.
     """
     learner = training(layout, start, len(batch.states))
     tables = np.zeros((2, len(batch.states), layout.actions), start.dtype)
@@ -293,6 +295,8 @@ def train(
             done = int(outcome[0])
             outcome[2] = descent_slope(work)
             outcome[1] = np.abs(learner.gradient[own]).max()
+            if watch is not None:
+                watch(done, learner)
             is_small = done % CHECK_EVERY == 0 and outcome[1] <= options.tolerance
             if done == steps or is_small or not math.isfinite(outcome[2]):
                 outcome[3] = 1.0
