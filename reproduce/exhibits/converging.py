@@ -62,7 +62,7 @@ from reproduce.paper.judge import number
 from reproduce.paper.targets import MET, MISSED, UNDECIDED, interval, verdicts
 
 NAME = "converging"
-SETS, INPUT_SETS, ALL_SETS, SHORT_SETS = 40, 20, 10, 2
+SETS, INPUT_SETS, ALL_SETS, SHORT_SETS = 40, 20, 10, 5
 INPUTS, SMOKE_INPUTS = (2, 5, 20, 50, 100), (4,)
 FEW = 20  # inputs up to which a piece is early
 ALL_STEPS = 200  # as many as a trial has
@@ -71,7 +71,7 @@ OF_SLOPE = "slope of log error in log N"
 COLUMN = "max-oracle"
 ORACLE, HALVING = (COLUMN, "fresh"), (f"{COLUMN}, halving", "fresh")
 SELECTED = (f"{COLUMN}, selected", "fresh")
-SHORT = (COLUMN, f"fresh {SHORT_FORM}")
+SHORT = f"fresh {SHORT_FORM}"
 PLUG_IN, LIKELIHOOD = ("Plug-in", "fresh"), ("maximum likelihood", "fresh")
 SMOOTH, SPARSE, NETWORK = ((published.OURS, f"fresh {x}") for x in ("smooth", "sparse", "network"))
 DENSE_BOUND, SPARSE_BOUND = (BOUND, f"{MEASURED} dense"), (BOUND, f"{MEASURED} sparse")
@@ -84,7 +84,7 @@ AT_SIZES: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
     SMOOTH: ("profiled_erm", {}),
     LIKELIHOOD: ("nfxp", {}),
 }
-ON_DESIGNS = (ORACLE, PLUG_IN, SMOOTH)
+ON_DESIGNS, IN_SHORT = (ORACLE, PLUG_IN, SMOOTH), (ORACLE, PLUG_IN)
 ABLATION, AS_IT_IS = "ablation", "as it is"
 # what is changed -> the options that change it
 CHANGES: dict[str, dict[str, Any]] = {
@@ -134,10 +134,11 @@ def pieces(smoke: bool) -> dict[str, list[Entry]]:
         for n in sizes
         for which, (method, options) in AT_SIZES.items()
     ]
+    given = {"repetitions": SHORT_SETS, "seeds": SHORT_STREAM}
     short = [
-        Entry(e.row, *SHORT, short_form(e.cell, repetitions=SHORT_SETS, seeds=SHORT_STREAM))
+        Entry(e.row, e.column, SHORT, short_form(e.cell, **given))
         for e in of_sizes
-        if (e.column, e.protocol) == ORACLE and not smoke
+        if (e.column, e.protocol) in IN_SHORT and not smoke
     ]
     bounds = [bound_entry(size_row(n), n) for n in sizes]
     bounds += [
@@ -149,7 +150,10 @@ def pieces(smoke: bool) -> dict[str, list[Entry]]:
         Entry(main, ABLATION, f"fresh {name}", oracle(INPUT_SETS, smoke, changes))
         for name, changes in CHANGES.items()
     ]
-    paths = Entry(PATHS_ROW, PATHS_COLUMN, "fresh", paths_cell(PATHS, smoke))
+    paths = [Entry(PATHS_ROW, PATHS_COLUMN, "fresh", paths_cell(PATHS, smoke))]
+    if not smoke:
+        cell = short_form(paths[0].cell, seeds=SHORT_STREAM)
+        paths.append(Entry(PATHS_ROW, PATHS_COLUMN, SHORT, cell))
     designs = [
         Entry(design, *which, fitting(method, INPUT_SETS, smoke, dict(options), design=design))
         for design in DESIGNS
@@ -159,7 +163,7 @@ def pieces(smoke: bool) -> dict[str, list[Entry]]:
     return {
         "K = 0": [*of_sizes, *short, *bounds],
         f"chosen inputs, K up to {FEW}": with_inputs(few, smoke),
-        "ablation": [*ablation, paths],
+        "ablation": [*ablation, *paths],
         "other designs": designs,
         f"chosen inputs, K above {FEW}": with_inputs(many, smoke),
         f"all inputs, K up to {FEW}": with_all_inputs(few, smoke),
@@ -305,8 +309,8 @@ def render(results: View, out: Path) -> None:
     texts = layout.texts(results)
     found = checks(results)
     words = verdicts([c.p for c in found])
-    is_short = any((e.column, e.protocol) == SHORT for e in results.entries)
-    columns = [*LAYOUT, *([layout.Column(*SHORT, SHORT_FORM)] if is_short else [])]
+    in_short = [w for w in IN_SHORT if any((w[0], SHORT) == key[1:] for key in texts)]
+    columns = [*LAYOUT, *(layout.Column(column, SHORT, SHORT_FORM) for column, _ in in_short)]
     table = {
         (c.column, c.header): [texts.get((row, c.column, c.protocol), "") for row in rows]
         for c in columns
@@ -393,11 +397,13 @@ def _draw(results: View, found: Sequence[Check], words: Sequence[str]) -> layout
     for axes, rows, series in panels:
         for shift, (which, (method, label)) in enumerate(series.items()):
             pairs = [(row, errors_of(results, row, which)) for row in rows]
-            if which == ORACLE and not any(len(errors) for _, errors in pairs):
-                pairs = [(row, errors_of(results, row, SHORT)) for row in rows]
+            if not any(len(errors) for _, errors in pairs):
+                pairs = [(row, errors_of(results, row, (which[0], SHORT))) for row in rows]
             pairs = [(row, errors) for row, errors in pairs if len(errors)]
+            if not pairs:
+                continue
             x = [int(row.removeprefix("N=")) * DODGE ** (shift - 1) for row, _ in pairs]
-            y, half = np.array([half_width(errors) for _, errors in pairs]).reshape(-1, 2).T
+            y, half = np.array([half_width(errors) for _, errors in pairs]).T
             layout.points(axes, x, y, half, method, label)
         bound = (BOUND, MEASURED) if axes is by_n else DENSE_BOUND
         values = [_bound(results, row, bound) for row in rows]
@@ -406,10 +412,9 @@ def _draw(results: View, found: Sequence[Check], words: Sequence[str]) -> layout
         layout.log_log(axes, x, TICKS)
         axes.legend(fontsize=layout.FONT, frameon=False)
     by_n.tick_params(axis="x", labelrotation=30)
-    said = [_message(found, words, target) for target in DIFFERENCES[:2]]
-    sizes, many = (f"no worse than {x}" for x in ("the plug-in at", "profiled ERM's network at"))
-    layout.words(by_n, "trajectories N", "MAPE of the reward (%)", f"{sizes} {said[0]} sizes")
-    layout.words(of_k, "number of irrelevant covariates K", "", f"{many} {said[1]} K")
+    titles = [_title(found, words, target) for target in DIFFERENCES[:2]]
+    layout.words(by_n, "trajectories N", "MAPE of the reward (%)", titles[0])
+    layout.words(of_k, "number of irrelevant covariates K", "", titles[1])
     return figure
 
 
@@ -429,12 +434,13 @@ def _bound(results: View, row: str, which: tuple[str, str]) -> float:
     return next((r.value for r in records if r.protocol == wanted), math.nan)
 
 
-def _message(found: Sequence[Check], words: Sequence[str], target: Target) -> str:
+def _title(found: Sequence[Check], words: Sequence[str], target: Target) -> str:
     """In how many of the rows that are drawn a target is met."""
     of = [w for c, w in zip(found, words, strict=True) if c.target is target and c.row in DRAWN]
-    return f"{of.count(MET)} of {len(of)}"
+    return f"no worse than {SAID[target.other]}: {of.count(MET)} of {len(of)}" if of else SHORT_FORM
 
 
+SAID: dict[Any, str] = {PLUG_IN: "the plug-in", NETWORK: "profiled ERM's network"}
 DRAWN = {*map(size_row, SIZES), *map(str, INPUTS)}
 DASHES, DECADES = ("-", "--", "-.", ":"), [10.0**k for k in range(-1, 5)]
 
