@@ -345,8 +345,8 @@ def render(results: View, out: Path) -> None:
     layout.save(_draw_paths(results), out, f"{NAME}_paths")
 
 
-HEADS = ("mean error", "median", f"less {AS_IT_IS}", "converged", "diverged")
-OK, DIVERGED = (float(SEVERITY.index(status)) for status in ("ok", "diverged"))
+HEADS = ("mean error", "median", f"less {AS_IT_IS}", "converged", "error above 100 %")
+OF_ZERO = 100.0  # the error of r-hat = 0
 
 
 def ablation_lines(results: View) -> Iterator[dict[str, str]]:
@@ -361,7 +361,8 @@ def ablation_lines(results: View) -> Iterator[dict[str, str]]:
             size = min(len(errors), len(base))
             gap = mean_text(errors[:size] - base[:size]) if name != AS_IT_IS else ""
             texts = [mean_text(errors), number(float(np.median(errors))), gap]
-            texts += [f"{np.sum(ended == status)} of {len(ended)}" for status in (OK, DIVERGED)]
+            for count in (np.sum(ended == SEVERITY.index("ok")), np.sum(~(errors <= OF_ZERO))):
+                texts.append(f"{count} of {len(errors)}")
         yield {"change": name, **dict(zip(HEADS, texts, strict=True))}
 
 
@@ -437,9 +438,14 @@ def _bound(results: View, row: str, which: tuple[str, str]) -> float:
 def _title(found: Sequence[Check], words: Sequence[str], target: Target) -> str:
     """In how many of the rows that are drawn a target is met."""
     of = [w for c, w in zip(found, words, strict=True) if c.target is target and c.row in DRAWN]
-    return f"no worse than {SAID[target.other]}: {of.count(MET)} of {len(of)}" if of else SHORT_FORM
+    return (
+        f"no worse than {SAID[target.other]}: {of.count(MET)} of {len(of)}"
+        if of
+        else NO_TEST[target.other]
+    )
 
 
+NO_TEST: dict[Any, str] = {PLUG_IN: f"{SHORT_FORM}, no test", NETWORK: "not run"}
 SAID: dict[Any, str] = {PLUG_IN: "the plug-in", NETWORK: "profiled ERM's network"}
 DRAWN = {*map(size_row, SIZES), *map(str, INPUTS)}
 DASHES, DECADES = ("-", "--", "-.", ":"), [10.0**k for k in range(-1, 5)]

@@ -21,9 +21,10 @@ from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import Anchor
 from gladius.paper import max_oracle
 from gladius.paper.training import TRUNK, Layout
+from proofs_checks.digests import Definitions
 from reproduce.cells import converging as cells
 from reproduce.cells.converging import DESIGNS, SCORES, compute, fitting
-from reproduce.engine import seeds
+from reproduce.engine import keys, seeds
 from reproduce.engine.nouns import LONG, SHORT, Array, Entry, Result, drawn, short_form, summarise
 from reproduce.engine.view import View
 from reproduce.exhibits import converging as exhibit
@@ -185,10 +186,11 @@ def test_cells_of_hours_are_long_and_a_short_form_stands_for_k_0() -> None:
 
 
 def test_the_pieces_are_all_entries_and_each_is_an_exhibit() -> None:
-    pieces = exhibit.pieces(False)
+    pieces, definitions = exhibit.pieces(False), Definitions()
     assert [e for piece in pieces.values() for e in piece] == exhibit.entries(False)
     for name, piece in pieces.items():
         assert exhibit.piece(name).checked_entries(False) == piece
+        assert keys.view(definitions, exhibit.piece(name))  # as a run needs it
 
 
 def test_the_sizes_are_those_of_the_rule() -> None:
@@ -270,6 +272,7 @@ def test_the_files_say_what_the_rule_says(factor: float, word: str, tmp_path: Pa
     assert f"{(csv['verdict'] == word).sum()} {word}" in said
     text = (tmp_path / "converging_ablation.md").read_text("utf-8")
     assert "20 of 20" in text
+    assert "0 of 20" in text
     assert "not run" not in text
 
 
