@@ -172,6 +172,7 @@ class Claim:
         adversary: searches for the tightest instance with an optimiser.
         unproved: constants that may be changed without an instance against it: what would have to
             be proved, or found.
+        missing: of a corrected statement without a proof: which step of one is lacking.
         cost: instances of this claim count this many (a network is dearer than an inequality).
         inferred: where the paper does not print the statement: why we examine it all the same.
     """
@@ -189,6 +190,7 @@ class Claim:
     condition: str = ""
     adversary: Callable[[], Any] | None = None
     unproved: str = ""
+    missing: str = ""
     cost: int = 1
     inferred: str = ""
 

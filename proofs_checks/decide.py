@@ -109,8 +109,11 @@ def decide(claim: Claim, examples: int = CI) -> Decision:
         survived = "enumeration"
     if claim.id in derivations():
         survived = derivations()[claim.id].kind
-    if claim.id in in_coq():
+    theorems = in_coq().get(claim.id, "")
+    if theorems and "(" not in theorems:
         survived = "proof"
+    elif theorems and survived == "not refuted":
+        survived = "derivation + step"
     evidence = [qualified(survived, claim, survey)]
     if refutation:
         evidence.insert(0, kinds().get(claim.id, "counterexample"))

@@ -83,6 +83,8 @@ def row(claim: Claim, decision: Decision) -> dict[str, str]:
     steps = [f"{proof.joined} {proof.uses}"] if proof else []
     if claim.id in in_coq():
         steps.append(f"In Coq: {in_coq()[claim.id]}.")
+    if claim.missing:
+        steps.append(f"A proof lacks this step: {claim.missing}.")
     path = f"{claim.printed.__module__.replace('.', '/')}.py"
     return {
         "id": claim.id,

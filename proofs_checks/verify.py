@@ -30,7 +30,7 @@ except ModuleNotFoundError as error:
     raise SystemExit(f"{error.name} is missing: pip install '.[verify]'") from None
 
 FOLDER = Path(__file__).with_name("certificates")
-LIST = "b7c5f62ba6fe77b23226202559c6fb8404e09f98f5e0a2e9821a4b32110b62e3"
+LIST = "5ccfd49882fe0007213db519d45c41176aedf60665a2b2115bc64360121cedd1"
 PRECISIONS = (64, 256, 1024)  # bits, tried one after the other
 TOKEN, DEPTH = 500, 50  # characters of a name or number, nested lists
 POWER, BITS, FACTORED = 1_000, 20_000, 100  # exponents, bits of a coefficient, and of log's

@@ -173,7 +173,7 @@ def test_a_package_resolves_its_own_relative_imports() -> None:
 
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
-STATEMENTS = {"gladius": 10_446, "proofs_checks": 6_939, "reproduce": 7_742, "tests": 16_579}
+STATEMENTS = {"gladius": 10_446, "proofs_checks": 6_948, "reproduce": 7_741, "tests": 16_642}
 
 
 def sources(package: str) -> dict[str, str]:

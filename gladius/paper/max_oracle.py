@@ -22,16 +22,22 @@ Implementation choices:
 
 - Q and zeta start at the level (mean r - log share of a_s) / (1 - beta); inputs are standardised.
 - The first layer starts SMALL, and Adam has one second moment for each block of weights instead of
-  one for each weight. With the latter all weights move by the rate, those of inputs that do not
-  matter too, and the network learns their noise before anything else has converged.
+  one for each weight. On development data of the bus engine with 20 inputs that do not matter,
+  N = 200, this took the error from 32 and 45 per cent to 9 and 9 on two data sets. We think that
+  one moment a weight moves all weights by the rate, those of such inputs too; this was not tested.
 - Inputs: trainings without a ridge on 4/5 of the trajectories, with all inputs, then with the half
   of them whose first-layer weights are largest, and so on to one. Held-out likelihood decides: the
   fewest inputs, and then the least ridge on both layers, that are within a standard error of the
-  best (differences by trajectory). The Bellman term is left out of the choice, for it is negative
-  where zeta does not fit, and so rewards a trunk that is too poor.
+  best (differences by trajectory). The Bellman term is left out of the choice: on one development
+  set it was negative where zeta did not fit, and so chose the worst ridge.
 - All trajectories are then trained on, from several starts. Of these the half with the least
   likelihood loss and size of the Bellman term counts; Q and r are its averages. Trials are in
   single precision, the others in double.
+
+All of this was fixed on development data, so that no error of it is a result yet. Two things are
+known to be open. In two of ten data sets without such inputs, at N = 1,000 and 5,000, a ridge was
+chosen that made the error three to four times that without one. And a fit often ends above its
+tolerance.
 """
 
 import math

@@ -36,8 +36,10 @@ class Derivation:
 
     @property
     def uses(self) -> str:
-        """All that it assumes, which verify.py lists too, in one sentence or two."""
-        text = f"Uses: {'; '.join(self.assumptions) or 'nothing that is named'}."
+        """All that it assumes, which verify.py lists too, three in a sentence."""
+        named = self.assumptions or ("nothing that is named",)
+        some = ["; ".join(named[i : i + 3]) for i in range(0, len(named), 3)]
+        text = f"Uses: {'. And: '.join(some)}."
         return text + f" Signs: {'; '.join(self.signs)}." * bool(self.signs)
 
 
@@ -66,15 +68,16 @@ def kinds() -> dict[str, str]:
 
 @cache
 def in_coq() -> dict[str, str]:
-    """Claims that Coq has accepted: id to theorems and their files in `proofs_checks/coq`.
+    """What Coq has accepted of claims: id to theorems, files in `proofs_checks/coq`, and cases.
 
-    Together the theorems are the claim, and none assumes what the claim does not.
+    The theorems without a case are the claim, and none of them assumes what the claim does not.
     """
     found: dict[str, str] = {}
     with (FOLDER.parent / "coq" / "claims.csv").open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(file):
-            before = f"{found[line['claim']]}; " if line["claim"] in found else ""
-            found[line["claim"]] = f"{before}{line['theorem']}, {line['file']}"
+            before = f"{found[line['claim']]}. And " if line["claim"] in found else ""
+            case = f" ({line['case']})" * bool(line["case"])
+            found[line["claim"]] = f"{before}{line['theorem']}, {line['file']}{case}"
     return found
 
 

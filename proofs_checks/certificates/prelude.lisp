@@ -153,11 +153,14 @@
 (def table-2 (list (list (list 3.44 1.28) (list 0.52 0.22)) (list (list 3.62 1.70) (list 0.71 0.49))
     (list (list 3.62 1.74) (list 0.64 0.48))))
 (def half-reported 1/200)
-; Table 4: means of BC and of ERM-IRL by row; smaller is better where the sign is -1 (Acrobot)
+; Table 4: means of BC and of ERM-IRL by row, and standard deviations of episodes; smaller is better
+; where the sign is -1 (Acrobot)
 (def returns-bc (list 103.38 104.46 105.99 107.01 107.42 100 100 100 100 100 100.56 101.25 98.08
     97.75 95.33))
 (def returns-erm-irl (list 107.3 106.64 101.1 104.46 106.11 100 100 100 100 100 103.67 102.19 100.67
     99.07 96.5))
+(def deviations-bc (list 13.78 11.57 10.2 10.75 10.45 0 0 0 0 0 26.71 36.42 24.27 16.67 15.42))
+(def deviations-erm-irl (list 10.44 11.11 16.28 13.65 10.65 0 0 0 0 0 32.78 22.69 22.3 20.58 18.53))
 (def returns-sign (vec i 15 (if (< i 10) 1 -1)))
 (def (residual r Q x a)
   (- (+ (r x a) (* bus-discount (if (= a 1) (V (Q 0)) (/ (sum k 4 (V (Q (+ x k 1)))) 4)))) (Q x a)))

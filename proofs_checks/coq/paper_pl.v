@@ -129,8 +129,8 @@ Definition theorem_11 := forall Z lo hi C m mb Mb n outputs J mu (ball : vector 
   (forall theta, ball theta -> within Z lo hi (outputs theta)) -> ball theta ->
   c_par Z C (outputs theta) ->
   infimum (risk_of Z) outputs ball least -> outputs_at Z n outputs J mu theta -> 0 <= mu ->
-  pl_at Z n outputs J (risk_of Z) (risk_slope Z (outputs theta))
-    (Rmin (p_low Z lo hi * m / (4 * (1 + kappa2 Z C))) (gamma2 Z * (mb ^ 2 / Mb)) * mu) least theta.
+  let c := Rmin (p_low Z lo hi * m / (4 * (1 + kappa2 Z C))) (gamma2 Z * (mb ^ 2 / Mb)) in
+  0 < c /\ pl_at Z n outputs J (risk_of Z) (risk_slope Z (outputs theta)) (c * mu) least theta.
 
 (* C_par is finite, with no compactness: one bound serves all tables. *)
 Definition c_par_is_finite := forall Z, valid Z -> exists C, forall q, c_par Z C q.
@@ -725,7 +725,6 @@ Proof. intros Z C m M q V HC HB. apply Rle_ge. apply no_cancellation; auto. Qed.
 Theorem theorem_11_holds : theorem_11.
 Proof.
   intros Z lo hi C m mb Mb n outputs J mu ball theta least V Hm HB Hq Hb HC Hl O Hmu.
-  apply transfer; auto; [apply risk_differentiable; auto |].
   set (q := outputs theta) in *.
   pose proof (no_cancellation Z V C mb Mb q HC HB) as N.
   pose proof (nll_pl Z V lo hi m q (Hq theta Hb) Hm) as P.
@@ -740,6 +739,13 @@ Proof.
   { unfold k2, kappa2, Rdiv. apply Rmult_le_pos; [apply pow2_ge_0 |].
     left. apply Rinv_0_lt_compat. auto. }
   set (c1 := p_low Z lo hi * m / (4 * (1 + k2))). set (c2 := gamma2 Z * (mb ^ 2 / Mb)).
+  assert (c10 : 0 < c1) by (unfold c1; apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat |]; lra).
+  assert (c20 : 0 < c2).
+  { destruct HB as [H1 [H2 _]]. apply Rmult_lt_0_compat; [auto |].
+    apply Rdiv_lt_0_compat; [apply pow_lt; auto | lra]. }
+  set (c := Rmin c1 c2). assert (M1 : c <= c1) by apply Rmin_l. assert (M2 : c <= c2) by apply Rmin_r.
+  assert (c0 : 0 < c) by (apply Rmin_glb_lt; auto).
+  split; [exact c0 |]. apply transfer; auto; [apply risk_differentiable; auto |]. fold q.
   assert (A1 : c1 * (nll_of Z q - entropy_of Z) <=
     1 / (2 * (1 + k2)) * square_of Z (nll_slope Z q) / 2).
   { apply Rmult_le_reg_r with (4 * (1 + k2)); [lra |].
@@ -747,12 +753,6 @@ Proof.
       with (p_low Z lo hi * m * (nll_of Z q - entropy_of Z)) by (unfold c1; field; lra).
     replace (1 / (2 * (1 + k2)) * square_of Z (nll_slope Z q) / 2 * (4 * (1 + k2)))
       with (square_of Z (nll_slope Z q)) by (field; lra). exact P. }
-  assert (c10 : 0 <= c1) by (left; apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat |]; lra).
-  assert (c20 : 0 <= c2).
-  { destruct HB as [H1 [H2 _]]. left. apply Rmult_lt_0_compat; [auto |].
-    apply Rdiv_lt_0_compat; [apply pow_lt; auto | lra]. }
-  set (c := Rmin c1 c2). assert (M1 : c <= c1) by apply Rmin_l. assert (M2 : c <= c2) by apply Rmin_r.
-  assert (c0 : 0 <= c) by (apply Rmin_glb; auto).
   assert (Q1 : c * (nll_of Z q - entropy_of Z) <= c1 * (nll_of Z q - entropy_of Z))
     by (apply Rmult_le_compat_r; lra).
   assert (Q2 : c * be_of Z q <= c2 * be_of Z q) by (apply Rmult_le_compat_r; lra).

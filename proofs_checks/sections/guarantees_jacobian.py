@@ -258,6 +258,8 @@ def _collinear_states() -> Start:
     " weights, whatever m.\nlambda_min at m = 4,096 is {observed:.0f} to rounding; it would"
     " have to exceed {bound:.0e} to count as positive.",
     corrected=not_a_polynomial,
+    missing="that K is near its limit at the start and changes by O(1/sqrt(m)) on the ball. For"
+    " more than one hidden layer both are cited, of Liu et al",
     broken="3/4 of lambda_star, the bound at the start, claimed on the whole ball",
     rejected={"share": 0.75},
     rejected_at=lambda: Start(

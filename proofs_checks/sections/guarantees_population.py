@@ -90,10 +90,11 @@ def _minimisers(design: Draws, moves: Array, free: float | None) -> Array:
 
 def finite_state_rate(design: Draws, free: float | None = None, share: float = 1.0) -> CheckResult:
     """Take finitely many states K, two actions, tables with p-hat >= p_-, with pi* >= p_-, and N
-    draws from d*. Let Q-hat be the empirical minimiser. A state without anchor observations is
-    taken to stay where it is, since the data leave its level free. Then N E[R_exp(Q-hat) -
-    R_exp(Q*)] <= C, C = K [1/(2 p_- (1 - p_-)) + log 2 + beta^2 B^2 (2 K + 4)], B = (|r(., a_s)| -
-    log p_-)/(1 - beta). C grows like K^2: nothing follows for continuous states.
+    draws from d*. Let Q-hat be the empirical minimiser. A state without observations is given p-hat
+    = 1/2, and one without anchor observations is taken to stay where it is, since the data leave
+    both free. Then N E[R_exp(Q-hat) - R_exp(Q*)] <= C, C = K [1/(2 p_- (1 - p_-)) + log 2 +
+    beta^2 B^2 (2 K + 4)], B = (|r(., a_s)| - log p_-)/(1 - beta). C grows like K^2: nothing
+    follows for continuous states.
 
     Decided: p-hat has mean squared error of order 1/(N d(s)), and the residual at Q-hat is beta
     (P - P-hat) V-hat, of order 1/(N d(s) pi(a_s|s)); the weights cancel. The expectation is exact,

@@ -64,11 +64,11 @@ def _tolerance(pair: Revisit) -> float:
 
 
 def reward_costs_zeta(pair: Revisit, power: float = 1.0) -> CheckResult:
-    """Given Q* without error, at a pair seen n(s, a) times, r-hat = Q* - beta zeta-hat has mean
-    r(s, a). Its mean squared error there is beta^2 Var(V*(s') | s, a)/n(s, a). There is no further
-    statistical cost where V*(s') is certain given (s, a), as under deterministic transitions.
-    Otherwise the cost is that of zeta-hat. There is no further computation, since GLADIUS has
-    fitted zeta already.
+    """Given Q* without error, at a pair with n(s, a) independent observations, the tabular r-hat =
+    Q* - beta zeta-hat has mean r(s, a). Its mean squared error there is beta^2 Var(V*(s') | s,
+    a)/n(s, a). There is no further statistical cost where V*(s') is certain given (s, a), as under
+    deterministic transitions. Otherwise the cost is that of zeta-hat. There is no further
+    computation, since GLADIUS has fitted zeta already.
 
     Decided: zeta-hat is a mean of n independent V*(s'). All data sets are enumerated and the
     library's zeta-hat compared with the variance in exact arithmetic.
@@ -171,8 +171,8 @@ def _reaches(theta: Array, goal: Array) -> CheckResult:
 def parameter_if_injective(family: LinearProblem, from_start: float = 1.0) -> CheckResult:
     """Up to statistical error the minimisers of the risk have Q_theta = Q* on S-bar x A. They are
     the true parameter alone where theta -> Q_theta is one-to-one there. Otherwise every theta with
-    Q_theta = Q* is as good. Which one is found depends on the start theta_0: in a linear class it
-    is the one nearest to theta_0.
+    Q_theta = Q* is as good. Which one is found depends on the start theta_0. In a linear class it
+    is the one nearest to theta_0, if descent tends to a minimiser.
 
     Decided: the risk depends on theta through Q_theta alone. It is minimised by gradients from a
     drawn start, in classes with as many parameters as pairs or more, and the end compared with

@@ -170,8 +170,8 @@ def bounded_functions_are_complete(
 
 
 def fixed_point_with_the_ccps(problem: Anchored, leave_out: tuple[int, ...] = ()) -> CheckResult:
-    """There is a unique f with T_f f = f, and a unique Q that has Q(s, a_s) = f(s) and the CCPs
-    pi*: Q(s, a) = f(s) + log pi*(a | s) - log pi*(a_s | s).
+    """There is a unique bounded f with T_f f = f, and a unique Q that has Q(s, a_s) = f(s) and the
+    CCPs pi*: Q(s, a) = f(s) + log pi*(a | s) - log pi*(a_s | s).
 
     Decided: f fixes the anchor's column and the CCPs the other columns relative to it. Measured:
     the solution set of both sets of equations, linear in Q, projected on from a drawn table.

@@ -42,8 +42,9 @@ def _mixed(mixture: Mixture, above: Array) -> tuple[Array, Array, Array, float]:
 
 def inequalities_are_convex(mixture: Mixture, sign: int = 1) -> CheckResult:
     """Where r_theta is linear, the soft Bellman inequalities V >= log sum exp(r_theta + beta P V)
-    form a convex set of (theta, V) that is not polyhedral. For each theta its least V is the
-    solution. The equations themselves are nonlinear constraints.
+    form a convex set of (theta, V). It is not polyhedral where two actions of a state differ in
+    features or moves. For each theta its least V is the solution. The equations themselves are
+    nonlinear constraints.
 
     Decided: log sum exp is convex and not piecewise linear; V -> log sum exp(r + beta P V) is
     monotone and a contraction, so all that lies above its image lies above V*. Measured: mixtures

@@ -97,7 +97,7 @@ def _unique(problem: Anchored, seen: ccp.Observed, inside: NDArray[np.bool_]) ->
 
 
 def identified_almost_everywhere(problem: Anchored, anchored_moves: bool = True) -> CheckResult:
-    """Let Q be bounded and d* the expert's discounted state distribution. Suppose that
+    """Let Q and Q* be bounded, and d* the expert's discounted state distribution. Suppose that
     p-hat_Q(. | s) = pi*(. | s) and that Q solves the anchor's Bellman equation, for d*-almost every
     s. Then Q(s, .) = Q*(s, .) and r(s, .) = Q*(s, .) - beta E[V_{Q*}(s') | s, .] for d*-almost
     every s. Where S is countable, this is so for all s in S-bar.

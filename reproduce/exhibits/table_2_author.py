@@ -49,7 +49,6 @@ WITH_START = ("initial networks", "starts that differ by 1e-12")
 FIRST = (*WITH_START, "float32")  # the groups whose networks are trained once
 OFTEN = 5  # mileages beyond it have 7 visits or fewer with 50 trajectories
 ONE, LEVEL = "author", "level known"
-DUMMIES, DUMMIES_AT = 2, 1000  # of Table A3's data, which are only in the CSV
 ENDS = {BEST: "smallest error", LAST: "last epoch"}
 LABELS = {"ML": "maximum likelihood, 2 parameters", "plug-in": "plug-in"}
 LABELS |= {"ours": "profiled ERM, ours", LEVEL: "level known, r free"}
@@ -62,8 +61,6 @@ def entries(smoke: bool) -> list[Entry]:
         row, cells = str(n), {ONE: training(n, smoke)}
         for group in GROUPS.values():
             cells |= {name: training(n, smoke, **given) for name, given in group.items()}
-        if n == DUMMIES_AT:
-            cells[f"{ONE} K = {DUMMIES}"] = training(n, smoke, dummies=DUMMIES, precision="float32")
         listed += [Entry(row, PROCEDURE, name, cell, BEST) for name, cell in cells.items()]
         for name in public_fits.FITTED:
             fit = public_fits.fitted(name, n)

@@ -91,6 +91,10 @@ class Table2:
     unclear: str
     held_out: list[float]  # times the printed errors of Figure 1, by a user's rule; may be empty
     time: str
+    # `k of n` first trainings that reach it, all sizes together: by true r, and by a user's rules
+    reach: str
+    reach_held_out: str
+    reach_trained: str
 
     @property
     def ours_is_alike(self) -> bool:
@@ -124,6 +128,9 @@ def table_2(numbers: Numbers) -> Table2:
         unclear=numbers.agreeing("table_2", "author last", UNCLEAR),
         held_out=figure_1(numbers).held_out,
         time=numbers.time([trainings.NAME], True),
+        reach=trainings.reaching([size.best for size in sizes]),
+        reach_held_out=trainings.reaching([size.held_out for size in sizes]),
+        reach_trained=trainings.reaching([size.trained for size in sizes]),
     )
 
 

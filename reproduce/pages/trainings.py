@@ -6,12 +6,13 @@ GLADIUS. So each count has both readings, and a sentence that holds by one of th
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from reproduce.cells.public_trainings import BEST, LAST
+from reproduce.cells.public_trainings import BEST, HELD_OUT, LAST, TRAINED
 from reproduce.exhibits import table_2_author
 from reproduce.paper import compare, published
 from reproduce.paper.judge import number
@@ -105,6 +106,8 @@ class Size:
     likelihood: float  # estimators on the same split
     level_known: float
     ours: Errors
+    held_out: Errors  # first trainings, at the epochs of the least held-out and training loss
+    trained: Errors
 
     @property
     def is_far(self) -> bool:
@@ -120,6 +123,11 @@ class Size:
     def is_lost(self) -> bool:
         """Whether a continued training has no epoch with an error below NO_FIT."""
         return max(self.continued.values, default=0.0) > NO_FIT
+
+
+def reaching(of: Sequence[Errors]) -> str:
+    """`4 of 16` over several sizes, if digits are rounded."""
+    return f"{sum(x.reaching[0] for x in of)} of {sum(len(x.values) for x in of)}"
 
 
 def sizes(folder: Path) -> list[Size]:
@@ -160,4 +168,6 @@ def _size(frame: pd.DataFrame, printed: str) -> Size:
         fitted("leak_free ML"),
         fitted(f"measured {table_2_author.LEVEL}"),
         Errors((fitted("leak_free ours"),), printed),
+        errors(HELD_OUT, is_first),
+        errors(TRAINED, is_first),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gladius.validate import InputError
-from proofs_checks.certificates import forms
+from proofs_checks.certificates import forms, in_coq
 from proofs_checks.claims import claims, find
 from proofs_checks.decide import key
 from proofs_checks.digests import CODE, Definitions, _contents
@@ -307,5 +307,6 @@ def test_a_claim_is_keyed_by_its_own_functions_and_its_certificate(
     monkeypatch.setattr("proofs_checks.decide.forms", lambda *_: own | {ids[0]: "other text"})
     assert {id_ for id_, found in of_tree().items() if found != before[id_]} >= {ids[0]}
     monkeypatch.undo()
-    monkeypatch.setattr("proofs_checks.decide.in_coq", lambda: {ids[1]: "theorem, file.v"})
+    other = in_coq() | {ids[1]: "theorem, file.v"}
+    monkeypatch.setattr("proofs_checks.decide.in_coq", lambda: other)
     assert {id_ for id_, found in of_tree().items() if found != before[id_]} == {ids[1]}

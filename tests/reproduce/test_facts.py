@@ -107,7 +107,8 @@ def test_the_sizes_that_finding_1_names_are_those_of_the_rule(drawn: list[Any]) 
     for k, (printed, best, last, ours, others) in enumerate(drawn):
         values = (best, last, best[:1], last[:1], [100 * x for x in others[1:]])
         of = [Errors(tuple(x), printed) for x in values]
-        made.append(Size(k, printed, *of, 0.0, 0.0, Errors((ours[0],), printed)))
+        by_rule = Errors(tuple(others), printed), Errors(tuple(ours), printed)
+        made.append(Size(k, printed, *of, 0.0, 0.0, Errors((ours[0],), printed), *by_rule))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trainings, "sizes", lambda folder: made)
         patch.setattr(facts, "figure_1", lambda numbers: facts.Figure1([], [], []))
@@ -123,6 +124,10 @@ def test_the_sizes_that_finding_1_names_are_those_of_the_rule(drawn: list[Any]) 
     assert found.above_last == where(lambda p, b, last, *_: not any(is_reached(x, p) for x in last))
     assert found.ours_above == where(lambda p, b, x, ours, _: not is_reached(ours[0], p))
     assert found.ours_is_alike == (found.above_last == found.ours_above)
+    for text, i in ((found.reach, 1), (found.reach_trained, 3), (found.reach_held_out, 4)):
+        tried = [(x, given[0]) for given in drawn for x in given[i]]
+        rounded = [Decimal(x).quantize(Decimal(p), ROUND_HALF_UP) <= Decimal(p) for x, p in tried]
+        assert text == f"{sum(rounded)} of {len(tried)}"
 
     def is_far(printed: str, best: object, last: list[float], *_: object) -> bool:
         unit = Decimal(1).scaleb(Decimal(printed).as_tuple().exponent)  # type: ignore[arg-type]
@@ -222,8 +227,8 @@ def test_a_public_training_of_fewer_epochs_is_not_beside_figure_1(
     found = facts.figure_1(Numbers(folder))
     assert (found.best, found.held_out) == ([], [])
     assert found.ours == facts.figure_1(Numbers(GENERATED)).ours
-    assert "In Figure 1 they give" in finding(GENERATED, 1)
-    assert "In Figure 1 they give" not in finding(folder, 1)
+    assert "In Figure 1 the least held-out loss" in finding(GENERATED, 1)
+    assert "In Figure 1 the least held-out loss" not in finding(folder, 1)
     old, new = (outcome(x, "figure_1").strip() for x in (GENERATED, folder))
     assert old.startswith("Reward error with dummy variables, of one training")
     assert new.startswith("The public procedure was trained for too few epochs")

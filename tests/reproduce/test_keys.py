@@ -72,8 +72,8 @@ def test_cells_with_compiled_loops_need_numba(monkeypatch: pytest.MonkeyPatch) -
         keys.check_compiler([keys.pieces(definitions, training(50, True), "cpu")])
     maps = {"stability_map", "stability_steps", "stability_trace"}
     public = {"public_training", "public_baseline", "printed_training"}
-    public |= {"public_descent", "known_level"}
-    ours = {"converging", "converging_paths", "gym_training"}
+    public |= {"public_descent", "known_level", "gym_training"}
+    ours = {"converging", "converging_paths"}
     assert needed == maps | public | ours | {"author", "fit", "paths", "levels"}
 
 
@@ -186,7 +186,7 @@ def test_data_files_and_lines_of_prose(tree: Path, rewritten: Callable[..., None
     before = of_tree(tree, several)
     weights = sorted((tree / "gladius/designs/expert_weights").glob("*.npz"))[0]
     for path, changes in (
-        (weights, {"expert", "imitation"}),
+        (weights, {"expert", "imitation", "gym_training"}),
         (tree / "paper_tables/published/table_2.csv", {"published"}),
         (tree / "reproduce/templates/notes.md", set()),
     ):

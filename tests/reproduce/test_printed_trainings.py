@@ -11,7 +11,7 @@ from gladius.model.estimate import Diagnostics, Estimate
 from gladius.panel.anchor import Anchor
 from gladius.paper import algorithm, rows
 from gladius.paper.training import SEPARATE, Layout, iterate, training
-from reproduce.cells import printed_trainings
+from reproduce.cells import printed_trainings, public_baselines
 from reproduce.cells.printed_trainings import LEVELS, RATES, compute, held_out_loss
 from reproduce.engine.nouns import Record, Result, drawn
 from reproduce.engine.view import View
@@ -109,7 +109,9 @@ def test_figure_1_names_its_short_form_and_compares_none(tmp_path: Any) -> None:
     """Where no training of hours is stored; else the short form is not drawn."""
     listed = figure_1.EXHIBIT.checked_entries(False)
     ends = {name: [8.0] for name, _ in figure_1.ENDS.values()}
-    score = Result((Record("MAPE", 8.0, status="not_converged"),), {"MAPE": [8.0] * 2, **ends})
+    of_baselines = [statistic for statistic, _ in public_baselines.ENDS.values()]
+    records = (Record(name, 8.0, status="not_converged") for name in ("MAPE", *of_baselines))
+    score = Result(tuple(records), {"MAPE": [8.0] * 2, **ends})
     for is_long in (False, True):
         entries = drawn(listed, lambda cell, is_long=is_long: is_long)
         results = View(entries, [stored(score) for _ in entries], False, figure_1.EXHIBIT.view)
