@@ -257,7 +257,7 @@ def path(cell: Cell, changes: Mapping[str, Any]) -> tuple[Array, str]:
     found: list[tuple[float, float]] = []
 
     def watch(done: int, parameters: Array) -> None:
-        one = max_oracle.Trained(layout, parameters, 0.0, 0.0, done)
+        one = max_oracle.Trained(layout, parameters, 0.0, 0.0, done, False)
         r = max_oracle.Averaged((one.head(-world.discount),), *inputs)
         error = mape(OfColumns(r, np.arange(1)), test, world.reward)
         found.append(((done + 1) * (1.0 + options.ascents), error))
@@ -270,5 +270,5 @@ def path(cell: Cell, changes: Mapping[str, Any]) -> tuple[Array, str]:
     with np.errstate(over="ignore", invalid="ignore"):
         trained = max_oracle.train(batch, layout, start, *of, watch=watch_some)
         watch(trained.steps, trained.parameters)
-    status = "ok" if trained.gradient <= options.tolerance else "not_converged"
+    status = "ok" if trained.converged else "not_converged"
     return np.array(found).T, status if np.isfinite(trained.risk) else "diverged"

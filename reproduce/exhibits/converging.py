@@ -94,8 +94,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "level of Q by Adam": {"closed_level": False},
     "start at level 0": {"start_level": 0.0},
     "start at level -55": {"start_level": -55.0},
-    "no ridge": {"ridges": [0.0]},
-    "ridge .001 always": {"ridges": [1e-3]},
+    "a ridge of .001": {"ridge": 1e-3},
     "one moment for each weight": {"block_moments": False},
 }
 ALL_ADAM = {"ascents": 1, "closed_level": False, "block_moments": False}
