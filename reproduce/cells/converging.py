@@ -34,7 +34,7 @@ BUS, TRAJECTORIES, SMOKE_TRAJECTORIES = "bus", 1000, 50
 SMOKE_REPETITIONS = 2
 SMOKE_OPTIONS = {"steps": 20, "trial_steps": 10, "starts": 1}
 SCORES = "score tests"  # which choose the inputs before the fit
-USED, MILEAGE = "inputs used", "mileage was used"
+USED, MILEAGE, STEPS = "inputs used", "mileage was used", "steps"
 ENDS = 0.02  # probability that a path ends after any period
 POINTS = 80  # of a path, at logarithmic distances
 LAST = "MAPE at the last pass"
@@ -159,9 +159,9 @@ def world_of(cell: Cell) -> BusEngine | Variant:
 
 
 def compute(cell: Cell) -> Result:
-    """Scores of the cell's data sets; of max_oracle also which inputs its fits used."""
+    """Scores of the cell's data sets; of max_oracle also the inputs and the steps of its fits."""
     world, settings = world_of(cell), cell.settings
-    errors, statuses, used = list[float](), list[str](), list[set[int]]()
+    errors, statuses, used, steps = list[float](), list[str](), list[set[int]](), list[float]()
     seconds = 0.0
     streams = zip(seeds.generators(cell), seeds.generators(cell, "weights"), strict=True)
     for replication, (rng, weights) in enumerate(streams):
@@ -181,14 +181,16 @@ def compute(cell: Cell) -> Result:
         if "inputs" in estimate.diagnostics.extra:
             own = np.asarray(estimate.diagnostics.extra["inputs"], dtype=np.int64)
             used.append(set(columns[own].tolist()))
+            steps.append(float(estimate.diagnostics.iterations))
     records = list(summarise("MAPE", errors, statuses))
     replications = {"MAPE": errors, "status": [severity(s) for s in statuses]}
     if used:
         replications |= {
             USED: [float(len(x)) for x in used],
             MILEAGE: [float(0 in x) for x in used],
+            STEPS: steps,
         }
-        numbers = ((name, replications[name]) for name in (USED, MILEAGE))
+        numbers = ((name, replications[name]) for name in (USED, MILEAGE, STEPS))
         records += [summarise(name, x, ["ok"] * len(x))[0] for name, x in numbers]
     return Result(tuple(records), replications, cpu_seconds=seconds / cell.repetitions)
 

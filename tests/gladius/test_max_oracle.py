@@ -137,6 +137,36 @@ def test_single_precision_changes_rounding_alone(data: Transitions) -> None:
     assert 0 < np.abs(r[0] - r[1]).max() < most
 
 
+@given(losses=st.lists(st.integers(0, 9).map(float) | st.just(np.nan), min_size=1, max_size=6))
+def test_held_out_trajectories_stop_a_training(losses: list[float]) -> None:
+    """100 steps, 200, 400, ... as long as the loss falls, and no more than are allowed."""
+    tried = list[int]()
+
+    class Trials(max_oracle.Trainer):
+        def trial(self, data: Any, columns: Any, name: int, steps: int) -> Any:
+            assert name == 7 + len(tried)
+            tried.append(steps)
+            return None, np.array([losses[len(tried) - 1], 1.0])
+
+    most = 100 * 2 ** (len(losses) - 1)
+    options = max_oracle.Options(steps=most, stop=True)
+    steps = Trials(ANCHOR, 0.95, options, 0, None, "").stop(None, None, 7)  # type: ignore[arg-type]
+    falls = 1
+    while falls < len(losses) and losses[falls] < losses[falls - 1]:
+        falls += 1
+    assert steps == (50 if np.isnan(losses[0]) else 100 * 2 ** (falls - 1))
+
+
+def test_a_stopped_training_has_the_steps_that_were_chosen() -> None:
+    data = BusEngine(horizon=12, dummies=1).simulate(12, 5)
+    known = {**PROTOCOL, **KNOWN, "units": 6, "starts": 1, "select": False}
+    few = gladius.fit(data, "gladius", **known, steps=7, stop=True)
+    assert few.diagnostics.iterations == 7
+    many = gladius.fit(data, "gladius", **known, steps=400, stop=True)
+    again = gladius.fit(data, "gladius", **known, steps=many.diagnostics.iterations)
+    np.testing.assert_array_equal(*(x.reward_function(data.states) for x in (many, again)))
+
+
 def test_inputs_that_do_not_matter_are_left_out() -> None:
     """Held-out trajectories choose; the estimate does not depend on what was left out."""
     data = BusEngine(dummies=3).simulate(100, 3)
@@ -197,6 +227,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_bits(
         ("select", 1),
         ("absolute", "yes"),
         ("single", 1),
+        ("stop", 0),
         ("ridge", -1.0),
         ("ridge", [0.0, 1e-3]),
         ("start_level", np.nan),

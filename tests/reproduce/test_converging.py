@@ -194,16 +194,17 @@ def test_the_pieces_are_all_entries_and_each_is_an_exhibit() -> None:
 
 
 def test_the_sizes_are_those_of_the_rule() -> None:
-    sets: dict[tuple[str, str], set[int]] = {}
+    sets: dict[tuple[str, ...], set[int]] = {}
     for e in exhibit.entries(False):
         if LONG in e.cell.settings and e.row != exhibit.PATHS_ROW:
-            sets.setdefault((e.row, e.column), set()).add(e.cell.repetitions)
-    for (row, column), sizes in sets.items():
+            sets.setdefault((e.row, e.column, e.protocol), set()).add(e.cell.repetitions)
+    for (row, column, protocol), sizes in sets.items():
         is_main = row.startswith("N=") and column != exhibit.ABLATION
-        is_all = row.isdigit() and column == exhibit.COLUMN
-        assert sizes == {40 if is_main else 10 if is_all else 20}, (row, column)
+        is_all = row.isdigit() and (column, protocol) in (exhibit.ORACLE, exhibit.NETWORK)
+        of_all = 10 if row in ("2", "5", "20") else 5
+        assert sizes == {40 if is_main else of_all if is_all else 20}, (row, column)
     options = [e.cell.settings["options"] for e in exhibit.with_all_inputs([2], False)]
-    assert options[0] == {"protocol": "max_oracle", "select": False, "steps": 200}
+    assert options[0] == {"protocol": "max_oracle", "select": False, "stop": True, "single": True}
 
 
 def test_each_change_of_the_ablation_is_one_option_but_for_the_last_two() -> None:
