@@ -16,7 +16,8 @@ A step solves for what is easy, and then moves the rest; no step uses the true r
 
 What is descended is no single function, because the trunk's derivative through zeta's maximum is
 left out: with it the trunk would make zeta's class poorer, which raises dev^2. A fit is `ok` where
-the gradient of step 3 is below the tolerance after steps 1 and 2, a fixed point of all three.
+the gradient of step 3 is below the tolerance after steps 1 and 2, a fixed point of all three. If
+zeta ascends by Adam instead, the gradient in its head has to be as small.
 
 Implementation choices:
 
@@ -302,12 +303,12 @@ def train(
     state = {"outcome": outcome, "parameters": learner.parameters, "done": learner.done}
     state |= {"mean": learner.mean, "square": learner.square}
     file = Checkpoint(checkpoint, (*batch, anchor, discount, steps, options, start), state)
-    own, tolerance = slice(*layout.ends[Q]), tolerance_of(batch, options)
+    tolerance = options.tolerance / math.sqrt(float(batch.number.sum()))
     with progress_line(progress, steps) as advance:
         while not outcome[3]:
             done = int(outcome[0])
             outcome[2] = descent_slope(work)
-            outcome[1] = np.abs(learner.gradient[own]).max()
+            outcome[1] = np.abs(learner.gradient).max()  # that of zeta's head too, if it ascends
             if watch is not None:
                 watch(done, learner)
             is_small = done % CHECK_EVERY == 0 and outcome[1] <= tolerance
@@ -326,11 +327,6 @@ def train(
     risk, steepest = float(outcome[2]), float(outcome[1])
     ended = int(outcome[0]), steepest <= tolerance
     return Trained(layout, learner.parameters.copy(), risk, steepest, *ended)
-
-
-def tolerance_of(batch: rows.Batch, options: Options) -> float:
-    """The largest entry of the gradient at which a training has converged."""
-    return options.tolerance / math.sqrt(float(batch.number.sum()))
 
 
 # --- a fit

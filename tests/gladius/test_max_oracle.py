@@ -18,7 +18,8 @@ from gladius.designs.metrics import mape, percentage_error
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.paper import long_work, max_oracle
-from gladius.paper.training import TRUNK, Layout, training
+from gladius.paper.rows import PRINTED
+from gladius.paper.training import TRUNK, ZETA, Layout, Q, gradient, training
 from gladius.validate import Array, InputError
 
 PROTOCOL: dict[str, Any] = {"protocol": "max_oracle"}
@@ -118,6 +119,20 @@ def test_on_a_table_it_is_the_plug_in(data: Transitions) -> None:
     is_small = found.diagnostics.gradient_norm <= 0.01 / np.sqrt(len(data))
     assert found.diagnostics.converged == is_small
     assert found.diagnostics.gradient_norm < 1e-3
+
+
+def test_a_head_of_zeta_that_still_moves_is_not_converged(data: Transitions) -> None:
+    """Q's gradient is as small as the tolerance asks, zeta's head after one step of Adam is not."""
+    inputs = max_oracle.Standardised.of(data, np.arange(1))
+    options = max_oracle.Options(units=UNITS, steps=1, ascents=1, rate=1e-9, tolerance=0.5)
+    batch, layout = inputs.batch(data, ANCHOR, np.float64), Layout(TRUNK, 1, (UNITS, UNITS), 2)
+    start = max_oracle.start_of(layout, batch, 0.95, options, np.random.default_rng(0))
+    trained = max_oracle.train(batch, layout, start, 1, 0.95, options)
+    learner = training(layout, start, len(batch.states))
+    gradient(learner, batch, ZETA, 1, 0.95, PRINTED)
+    heads = np.abs(learner.gradient[: layout.ends[Q][0]]).max()
+    assert trained.gradient >= 0.99 * heads > 0.5 / np.sqrt(len(data))
+    assert not trained.converged
 
 
 def test_without_steps_to_converge_it_says_so(data: Transitions) -> None:
