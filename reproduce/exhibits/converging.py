@@ -28,6 +28,7 @@ up to N = 1,000 had been drawn for the others, and before it had seen one.
 - The verdict on each target is a test of a mean (`targets`), with Holm's correction over all of
   them that were run. A fit that did not converge counts as the others.
 - The ablation changes one thing at a time, on the first INPUT_SETS data sets of N = 1,000.
+- The data of the public code's seed had been looked at before, so they are shown and not tested.
 
 These cells take hours, and only a run with --long computes them. Without it a short form, on data
 sets of its own, has K = 0 alone. `pieces` are in the order of what answers most, and `piece` makes
@@ -50,6 +51,7 @@ from reproduce.cells.converging import (
     DESIGNS,
     SCORES,
     SHORT_STREAM,
+    SMOKE_OPTIONS,
     STREAM,
     TRAJECTORIES,
     fitting,
@@ -86,6 +88,7 @@ MARGIN, TO_DENSE, TO_SPARSE, SLOPE = 5.0, 1.5, 1.3, (-0.6, -0.4)
 OF_SLOPE = "slope of log error in log N"
 COLUMN = "max-oracle"
 ORACLE, HALVING = (COLUMN, "fresh"), (f"{COLUMN}, halving", "fresh")
+ON_PUBLIC = (COLUMN, published.PUBLIC)
 SELECTED = (f"{COLUMN}, selected", "fresh")
 SHORT = f"fresh {SHORT_FORM}"
 PLUG_IN, LIKELIHOOD = ("Plug-in", "fresh"), ("maximum likelihood", "fresh")
@@ -163,6 +166,10 @@ def pieces(smoke: bool) -> dict[str, list[Entry]]:
         for n in sizes
         for epoch in EPOCHS_SHOWN
     ]
+    on_public = [Entry(size_row(n), *ON_PUBLIC, public_fit(n, 0, smoke)) for n in sizes]
+    on_public += [
+        Entry(str(k), *ON_PUBLIC, public_fit(TRAJECTORIES, k, smoke)) for k in [*few, *many]
+    ]
     bounds = [bound_entry(size_row(n), n) for n in sizes]
     bounds += [
         Entry(str(k), *which, bound_cell(k, which == DENSE_BOUND))
@@ -188,6 +195,7 @@ def pieces(smoke: bool) -> dict[str, list[Entry]]:
         f"chosen inputs, K up to {FEW}": with_inputs(few, smoke),
         "ablation": [*ablation, *paths],
         "other designs": designs,
+        "public data": on_public,
         "public procedure": public,
         f"chosen inputs, K above {FEW}": with_inputs(many, smoke),
         f"all inputs, K up to {FEW}": with_all_inputs(few, smoke),
@@ -200,6 +208,18 @@ def public_training(trajectories: int, smoke: bool) -> Cell:
     cell = training(trajectories, smoke)
     own = {"seeds": SHORT_STREAM} if smoke else {"seeds": STREAM, "repetitions": SETS, LONG: True}
     return replace(cell, settings={**cell.settings, **own}, label=f"{cell.label}, {STREAM}")
+
+
+def public_fit(trajectories: int, inputs: int, smoke: bool) -> Cell:
+    """The exact inner step with its defaults on the data of the public code's seed."""
+    settings = {
+        "method": "gladius",
+        "options": DEFAULTS | (SMOKE_OPTIONS if smoke else {}),
+        "trajectories": trajectories,
+        "dummies": inputs,
+    }
+    settings |= {} if smoke else {LONG: True}
+    return Cell("public_fit", settings, f"public data, {COLUMN}, N = {trajectories}, K = {inputs}")
 
 
 def with_inputs(numbers: Sequence[int], smoke: bool) -> list[Entry]:
@@ -317,6 +337,7 @@ LAYOUT = (
     layout.Column(*ORACLE, "all inputs"),
     layout.Column(*HALVING, "halving"),
     layout.Column(*SELECTED, "score tests"),
+    layout.Column(*ON_PUBLIC, "halving, public data"),
     layout.Column(*SMOOTH, "smooth"),
     layout.Column(*SPARSE, "sparse"),
     layout.Column(*NETWORK, "network"),

@@ -124,7 +124,7 @@ def test_inputs_chosen_by_score_tests_are_those_of_the_fit_alone() -> None:
 def test_all_methods_of_a_row_have_one_stream_and_the_short_form_another() -> None:
     rows: dict[str, set[tuple[str, str]]] = {}
     for entry in exhibit.entries(False):
-        if "method" in entry.cell.settings and SHORT not in entry.cell.settings:
+        if "seeds" in entry.cell.settings and SHORT not in entry.cell.settings:
             rows.setdefault(entry.row, set()).add(entry.cell.seeds)
             assert entry.cell.seeds[0] == cells.STREAM
     by_k = {rows.pop(str(k)).pop() for k in exhibit.INPUTS}
@@ -202,7 +202,9 @@ def test_the_sizes_are_those_of_the_rule() -> None:
         is_main = row.startswith("N=") and column != exhibit.ABLATION
         is_all = row.isdigit() and (column, protocol) in (exhibit.ORACLE, exhibit.NETWORK)
         of_all = 10 if row in ("2", "5", "20") else 5
-        assert sizes == {40 if is_main else of_all if is_all else 20}, (row, column)
+        expected = 40 if is_main else of_all if is_all else 20
+        is_public = (column, protocol) == exhibit.ON_PUBLIC
+        assert sizes == {1 if is_public else expected}, (row, column)
     options = [e.cell.settings["options"] for e in exhibit.with_all_inputs([2], False)]
     assert options[0] == {"protocol": "max_oracle", "select": False, "stop": True, "single": True}
 
@@ -229,9 +231,16 @@ def planted(entry: Entry, factor: float = 1.0) -> Result:
     errors = 30.0 / math.sqrt(n) * noise * small
     if entry.column.startswith(exhibit.COLUMN):
         errors = factor * errors
+    of = "MAPE", "status"
+    if entry.column == exhibit.PUBLIC:
+        errors, epoch = (
+            errors if entry.protocol.endswith("last") else errors / 2,
+            entry.protocol[6:],
+        )
+        of = f"MAPE {epoch}", f"status {epoch}"
     return Result(
         summarise("MAPE", errors.tolist(), ["ok"] * times),
-        {"MAPE": errors.tolist(), "status": [0.0] * times},
+        dict(zip(of, (errors.tolist(), [0.0] * times), strict=True)),
     )
 
 
@@ -250,10 +259,10 @@ def test_the_files_say_what_the_rule_says(factor: float, word: str, tmp_path: Pa
     assert names == tables | figures | {"converging.csv", "converging_checks.csv"}
     assert not frame["column"].str.contains("GLADIUS").any()
     found = exhibit.checks(results)
-    assert len(found) == 6 + 4 + 5 + 5 + 5 + 5 + 1
+    assert len(found) == 6 + 4 + 5 + 5 + 6 + 5 + 5 + 1
     csv = pd.read_csv(tmp_path / "converging_checks.csv")
     paired = csv[csv["statistic"].str.startswith("paired")]
-    assert len(paired) == 6 + 4 + 5 + 5
+    assert len(paired) == 6 + 4 + 5 + 5 + 6
     assert set(paired["verdict"]) == {word}
     by_hand = [
         planted(e, factor).replications.get("MAPE", ()) for e in results.entries if e.row == "20"
