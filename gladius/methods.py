@@ -88,8 +88,8 @@ def fit(
               tolerance, deterministic, rngs, checkpoint, progress
             - gladius, author: oracle, rngs, absolute, level_from_truth, epochs, units,
               batch_trajectories, dtype, repetitions, risk_every, checkpoint, progress, device
-            - gladius, max_oracle: units, starts, steps, trial_steps, rate, ridges, select,
-              tolerance, ascents, closed_level, start_level, absolute, block_moments, rngs,
+            - gladius, max_oracle: units, starts, steps, trial_steps, rate, ridge, select, stop,
+              single, tolerance, ascents, closed_level, start_level, absolute, block_moments, rngs,
               checkpoint, progress
             - iq_learn: function_class, rng
             - ml_irl: reward, transition, inner, start

@@ -14,6 +14,8 @@ FUNCTIONS = {
     "known_level": "reproduce.cells.public_fits:known_level",
     "public_descent": "reproduce.cells.public_fits:descents",
     "many_inputs": "reproduce.cells.many_inputs:compute",
+    "converging": "reproduce.cells.converging:compute",
+    "converging_paths": "reproduce.cells.converging:paths",
     "imitation": "reproduce.cells.imitation:compute",
     "gym_training": "reproduce.cells.gym_trainings:compute",
     "expert": "reproduce.cells.demonstrations:measure",

@@ -155,7 +155,7 @@ def check(results: View, row: str, target: Target) -> Check | None:
 def _errors(results: View, row: str, which: tuple[str, str]) -> Array | None:
     for entry, stored in results:
         if (entry.row, entry.column, entry.protocol) == (row, *which):
-            errors = stored.result.replications.get("MAPE")
+            errors = stored.result.replications.get(entry.statistic)
             return None if errors is None else np.asarray(errors)
     return None
 

@@ -73,7 +73,8 @@ def test_cells_with_compiled_loops_need_numba(monkeypatch: pytest.MonkeyPatch) -
     maps = {"stability_map", "stability_steps", "stability_trace"}
     public = {"public_training", "public_baseline", "printed_training"}
     public |= {"public_descent", "known_level", "gym_training"}
-    assert needed == maps | public | {"author", "fit", "paths", "levels"}
+    ours = {"converging", "converging_paths"}
+    assert needed == maps | public | ours | {"author", "fit", "paths", "levels"}
 
 
 def of_tree(folder: Path, several: Mapping[str, Cell]) -> Keys:
