@@ -178,7 +178,7 @@ def test_a_package_resolves_its_own_relative_imports() -> None:
 
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
-STATEMENTS = {"gladius": 10_446, "proofs_checks": 7_378, "reproduce": 7_745, "tests": 17_005}
+STATEMENTS = {"gladius": 10_452, "proofs_checks": 7_378, "reproduce": 7_779, "tests": 17_062}
 
 
 def sources(package: str) -> dict[str, str]:
