@@ -16,7 +16,7 @@ Rooms, from the ground up; each imports only those above it in this list:
 - `markov`: a test of whether the observed states suffice.
 
 The names below are imported on first use: a program that needs one does not load the others. So are
-the modules `gladius.plots` and `gladius.markov`.
+the modules `gladius.plots` and `gladius.own_data.markov`.
 """
 
 from typing import TYPE_CHECKING
@@ -25,17 +25,17 @@ from gladius.register import METHODS
 from gladius.validate import InputError
 
 if TYPE_CHECKING:
-    from gladius import markov as markov
     from gladius.designs.bus import BusEngine
-    from gladius.methods import fit
     from gladius.model.estimate import Diagnostics, Estimate
     from gladius.model.increments import PooledIncrements
     from gladius.model.mdp import TabularMDP
     from gladius.model.reward_form import KnownTransitions, LinearReward
+    from gladius.own_data import markov as markov
+    from gladius.own_data.door import fit
+    from gladius.own_data.results import plots as plots
+    from gladius.own_data.results.results import Results
+    from gladius.own_data.results.saved import load
     from gladius.panel.record import Transitions
-    from gladius.results import plots as plots
-    from gladius.results.results import Results
-    from gladius.results.saved import load
 else:
     from importlib import import_module
 
@@ -46,15 +46,19 @@ else:
         "KnownTransitions": "gladius.model.reward_form",
         "LinearReward": "gladius.model.reward_form",
         "PooledIncrements": "gladius.model.increments",
-        "Results": "gladius.results.results",
+        "Results": "gladius.own_data.results.results",
         "TabularMDP": "gladius.model.mdp",
         "Transitions": "gladius.panel.record",
-        "fit": "gladius.methods",
-        "load": "gladius.results.saved",
+        "fit": "gladius.own_data.door",
+        "load": "gladius.own_data.results.saved",
     }
 
-    SUBMODULES = {"plots": "gladius.results.plots", "markov": "gladius.markov"}
-    SUBMODULES |= {room: f"gladius.{room}" for room in ("designs", "model", "panel", "results")}
+    SUBMODULES = {
+        "results": "gladius.own_data.results",
+        "plots": "gladius.own_data.results.plots",
+        "markov": "gladius.own_data.markov",
+    }
+    SUBMODULES |= {room: f"gladius.{room}" for room in ("designs", "model", "panel")}
 
     def __getattr__(name: str) -> object:
         if name in SUBMODULES:

@@ -1,6 +1,6 @@
 """The register of methods: a further one is a file and a line here.
 
-`fit` of `gladius.methods` and the cells of the reproduction find each method by its name.
+`fit` of `gladius.own_data.door` and the cells of the reproduction find each method by its name.
 """
 
 import inspect
@@ -19,7 +19,7 @@ from gladius.validate import InputError
 # actions and the discount factor.
 METHODS = {
     "gladius": "gladius.paper.protocols",
-    "profiled_erm": "gladius.erm.estimator",
+    "profiled_erm": "gladius.own_data.erm.estimator",
     "nfxp": "gladius.baselines.nfxp",
     "ccp": "gladius.baselines.ccp",
     "mpec": "gladius.baselines.mpec",
@@ -46,8 +46,8 @@ PROTOCOLS = {
 # function classes of "profiled_erm" that work on observations -> module with `Options`, and
 # `fit_rows(transitions, anchor, discount, options)` of one data set
 ROW_CLASSES = {
-    "sparse": "gladius.erm.observations.sparse",
-    "mlp": "gladius.erm.observations.network",
+    "sparse": "gladius.own_data.erm.observations.sparse",
+    "mlp": "gladius.own_data.erm.observations.network",
 }
 
 # methods in which a choice counts whose next state was not observed; the others leave it out

@@ -138,12 +138,12 @@ def test_every_import_goes_down() -> None:
         ("gladius.model.mdp", "import_module('reproduce')"),
         ("gladius.model.mdp", "importlib.import_module('proofs_checks')"),
         ("gladius.model.mdp", "__import__('reproduce')"),
-        ("gladius.methods", "METHODS = {'x': 'proofs_checks.claims'}"),
+        ("gladius.own_data.door", "METHODS = {'x': 'proofs_checks.claims'}"),
         ("gladius.model.mdp", "from tests import strategies"),
         ("gladius.baselines.nfxp", "from gladius.designs.bus import BusEngine"),
         ("gladius.baselines.nfxp", "from ..designs import bus"),
         ("gladius.baselines.nfxp", "from gladius.designs import metrics"),
-        ("gladius.erm.estimator", "from ..designs.metrics import mape"),
+        ("gladius.own_data.erm.estimator", "from ...designs.metrics import mape"),
         ("proofs_checks.oracle", "from gladius.model.mdp import soft_bellman"),
         ("proofs_checks.claims", "from reproduce import published"),
         ("proofs_checks.plain.gumbel", "from proofs_checks.oracle import gumbel"),
@@ -315,7 +315,7 @@ def test_the_data_are_grouped_few_times(method: str, monkeypatch: pytest.MonkeyP
         calls.append(data)
         return of_all(data)
 
-    for module in ("model.inversion", "model.parametric", "erm.estimator"):
+    for module in ("model.inversion", "model.parametric", "own_data.erm.estimator"):
         monkeypatch.setattr(f"gladius.{module}.group", counted)
     data = gladius.BusEngine().simulate(60, np.random.default_rng(0))
     options = {"reward": linear_in_features(2, 1, -5.0)} if method == "nfxp" else {}
@@ -381,11 +381,14 @@ def test_a_name_in_a_text_is_one_of_the_code() -> None:
     for path in texts:  # comments and messages too, of which only files are looked up
         found[path] |= gone((ROOT / path).read_text("utf-8"), known, files, "(?!)")
     assert {path: names for path, names in found.items() if names} == {}
-    text = "`fit` of `gladius.methods` is that of plug_in.py: `screen` selects, see `a.csv`."
-    assert gone(text, {"fit", "gladius", "methods"}, {"fit.py"}) == {"plug_in.py", "screen"}
+    text = "`fit` of `gladius.own_data.door` is that of plug_in.py: `screen` selects, see `a.csv`."
+    assert gone(text, {"fit", "gladius", "own_data", "door"}, {"fit.py"}) == {
+        "plug_in.py",
+        "screen",
+    }
 
 
-@pytest.mark.parametrize("room", ["gladius/erm", "gladius/results"])
+@pytest.mark.parametrize("room", ["gladius/own_data/erm", "gladius/own_data/results"])
 def test_our_own_estimator_is_not_called_gladius(room: str) -> None:
     texts = {path: documented(text)[0] for path, text in sources(room).items()}
     assert [path for path, text in texts.items() if re.search("GLADIUS(?! itself)", text)] == []

@@ -166,7 +166,7 @@ def test_the_names_of_the_library_can_be_listed_and_found() -> None:
             print(error)
     """
     assert run("-c", code, cwd=ROOT).splitlines() == [
-        "gladius.results.plots gladius.markov",
+        "gladius.own_data.results.plots gladius.own_data.markov",
         "module 'gladius' has no attribute 'plot'",
     ]
 
@@ -178,7 +178,7 @@ def test_torch_is_of_one_version_with_and_without_cuda() -> None:
     assert len(hashes) == 2 * len(PYTHONS)  # two processors
 
 
-@pytest.mark.parametrize("page", ["README.md", "gladius/your_data.md"])
+@pytest.mark.parametrize("page", ["README.md", "gladius/own_data/your_data.md"])
 def test_the_pages_install_torch_from_the_index_of_the_lock(page: str) -> None:
     (index,) = re.findall("index-url (.*)", (ROOT / ".ci" / "torch-cpu.lock").read_text("utf-8"))
     text = (ROOT / page).read_text("utf-8")

@@ -70,7 +70,7 @@ class Estimate:
         reward_function: maps (n, d) features to (n, A) rewards.
         features: d, the width that the functions take.
         diagnostics: how the fit went.
-        basis: what its standard errors follow from (`gladius.results.inference`), if any do.
+        basis: what its standard errors follow from (`own_data.results.inference`), if any do.
     """
 
     method: str

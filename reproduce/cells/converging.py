@@ -16,9 +16,9 @@ import numpy as np
 
 from gladius.designs.bus import REPLACE, BusEngine
 from gladius.designs.metrics import mape
-from gladius.erm.observations import sparse
 from gladius.model.estimate import StateFunction
 from gladius.model.mdp import TabularMDP
+from gladius.own_data.erm.observations import sparse
 from gladius.panel.anchor import Anchor, make_anchor
 from gladius.panel.record import Integers, Transitions
 from gladius.paper import max_oracle

@@ -27,9 +27,9 @@ from scipy.special import softmax
 
 from gladius.baselines import iq_learn
 from gladius.designs.gym import Policy, environment, evaluate
-from gladius.erm.observations import network as row_networks
-from gladius.erm.observations.network_risk import NetworkRisk
 from gladius.model.estimate import StateFunction
+from gladius.own_data.erm.observations import network as row_networks
+from gladius.own_data.erm.observations.network_risk import NetworkRisk
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.solvers import networks as nets

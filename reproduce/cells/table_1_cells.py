@@ -14,9 +14,9 @@ import numpy as np
 
 from gladius.designs.bus import BusEngine
 from gladius.designs.metrics import mape
-from gladius.erm.observations.features import Rows
 from gladius.model.estimate import Estimate
 from gladius.model.frequencies import TransitionProbabilities
+from gladius.own_data.erm.observations.features import Rows
 from gladius.panel.record import Counts
 from gladius.register import METHODS, needs
 from reproduce.cells import child as limits

@@ -18,8 +18,8 @@ from scipy.special import softmax
 import gladius
 from gladius import LinearReward, PooledIncrements, Results, Transitions
 from gladius.model.mdp import soft_bellman
-from gladius.panel.frame import read_columns
-from gladius.results.inference import KINDS
+from gladius.own_data.frame import read_columns
+from gladius.own_data.results.inference import KINDS
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
 from reproduce.engine import seeds

@@ -23,9 +23,14 @@ from reproduce.engine.store import write
 from reproduce.pages import findings, report
 
 FOLDERS = ("gladius", "proofs_checks", "paper_tables")  # with pages, besides those at the top
-GUIDE, RUST = Path("gladius/your_data.md"), Path("gladius/rust_1987.md")
+GUIDE, RUST = Path("gladius/own_data/your_data.md"), Path("gladius/own_data/rust_1987.md")
 PLAIN = Path("proofs_checks/plain/README.md")
-MODULES = ("gladius", "gladius.markov", "gladius.results.plots", "gladius.results.counterfactual")
+MODULES = (
+    "gladius",
+    "gladius.own_data.markov",
+    "gladius.own_data.results.plots",
+    "gladius.own_data.results.counterfactual",
+)
 INLINE = "module://matplotlib_inline.backend_inline"  # the kernel's, for figures in pages
 LINK = re.compile(r'(href|src)="([^"#:]+)(#[^"]*)?"')
 GRAPH = re.compile(r"```mermaid\n(.*?)```", re.DOTALL)

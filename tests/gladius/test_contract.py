@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 import gladius
 from gladius import METHODS, BusEngine, InputError, LinearReward, Results, Transitions, fit, load
 from gladius.designs.bus import BUS_REWARD
-from gladius.erm.observations import risk
 from gladius.model import mdp
 from gladius.model.reward_form import linear_in_features
+from gladius.own_data.erm.observations import risk
 from gladius.register import KNOWLEDGE, needs, title
 from gladius.solvers import networks, newton
 from gladius.solvers.networks import Training
@@ -461,7 +461,7 @@ def nested_calls(name: str, options: dict[str, object]) -> tuple[int, int, int]:
     try:
         method = name.split()[0]
         with patch(
-            "gladius.methods._warn_of_transitions"
+            "gladius.own_data.door._warn_of_transitions"
         ):  # a check after the fit, no part of the method
             estimate = gladius.fit(data, method, **KNOWN, **options)
     finally:

@@ -15,8 +15,8 @@ import gladius
 from gladius.baselines import bc, iq_learn, pqr
 from gladius.baselines.bc import Training
 from gladius.designs.bus import BusEngine
-from gladius.erm.observations import network, regression, risk
-from gladius.erm.observations.risk import ObservationRisk
+from gladius.own_data.erm.observations import network, regression, risk
+from gladius.own_data.erm.observations.risk import ObservationRisk
 
 SHORT = Training(steps=60)
 BATCHES = Training(steps=60, batch=50)

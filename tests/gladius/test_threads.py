@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import gladius
 from gladius import METHODS, Results
 from gladius.designs.bus import BUS_REWARD
+from gladius.own_data.results import counterfactual, inference, results
 from gladius.panel.anchor import make_anchor
-from gladius.results import counterfactual, inference, results
 from gladius.solvers import threads
 from gladius.solvers.threads import one_thread
 from gladius.validate import Array

@@ -13,13 +13,17 @@ import gladius
 from gladius import Transitions
 from gladius.baselines.rp import grow
 from gladius.baselines.samq import ward
-from gladius.erm.observations.features import Inputs, Rows, make_features
-from gladius.erm.observations.network_risk import COARSE_KAPPAS, NetworkRisk
-from gladius.erm.observations.regression import LINEAR_RIDGE
-from gladius.erm.observations.risk import ObservationRisk
-from gladius.erm.observations.score_tests import Choice, InputSelection, select_inputs
-from gladius.erm.observations.selection import fit_unpenalised, make_zeta, significant_products
-from gladius.erm.observations.sparse import with_anchor
+from gladius.own_data.erm.observations.features import Inputs, Rows, make_features
+from gladius.own_data.erm.observations.network_risk import COARSE_KAPPAS, NetworkRisk
+from gladius.own_data.erm.observations.regression import LINEAR_RIDGE
+from gladius.own_data.erm.observations.risk import ObservationRisk
+from gladius.own_data.erm.observations.score_tests import Choice, InputSelection, select_inputs
+from gladius.own_data.erm.observations.selection import (
+    fit_unpenalised,
+    make_zeta,
+    significant_products,
+)
+from gladius.own_data.erm.observations.sparse import with_anchor
 from gladius.panel.anchor import Anchor, nearest
 from gladius.panel.record import Counts
 from gladius.panel.ties import EPS, near_least, ranking

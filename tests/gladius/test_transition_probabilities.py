@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from strategies import FLOATS, WHOLES, transitions
 
 from gladius.designs.bus import BUS_REWARD, BusEngine
-from gladius.methods import fit
 from gladius.model.frequencies import check_support, empirical_transition_probabilities
+from gladius.own_data.door import fit
 from gladius.panel.anchor import check_anchor_support
 from gladius.panel.record import Counts, Transitions, group
 from gladius.validate import Array, InputError

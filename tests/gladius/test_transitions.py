@@ -15,15 +15,15 @@ from strategies import FLOATS, WHOLES, paths, transitions
 import gladius
 from gladius.baselines.discounted import discounted_paths
 from gladius.baselines.sarsa import ENDED, SarsaTuples, sarsa_tuples
-from gladius.markov import _histories
 from gladius.model.estimate import row_losses
 from gladius.model.increments import PooledIncrements
 from gladius.model.reward_form import linear_in_features
 from gladius.model.risk import conditional_mean, grouped_risk, value
 from gladius.model.state_anchor import read_anchor_action
+from gladius.own_data.markov import _histories
+from gladius.own_data.results.counterfactual import learn
 from gladius.panel.anchor import Anchor, NearestState, make_anchor
 from gladius.panel.record import Transitions, group
-from gladius.results.counterfactual import learn
 from gladius.solvers.networks import Training
 from gladius.validate import Array, InputError
 

@@ -22,9 +22,9 @@ import pytest
 import gladius
 from gladius import BusEngine, Estimate, Transitions
 from gladius.designs.bus import BUS_REWARD, bus_reward_given
-from gladius.erm.observations.sparse import RowFunction
 from gladius.model.mdp import TabularMDP
 from gladius.model.reward_form import linear_in_features
+from gladius.own_data.erm.observations.sparse import RowFunction
 from gladius.panel.ties import EPS
 from gladius.register import needs
 from gladius.solvers.networks import Training

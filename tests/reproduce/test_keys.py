@@ -53,7 +53,7 @@ def test_every_exhibit_has_a_valid_spec_and_every_cell_a_registered_function() -
     definitions = Definitions()
     for cell in [*cells().values(), *cells(smoke=False).values()]:
         assert cell.compute in FUNCTIONS
-        by_name = "gladius.methods.fit" in keys.pieces(definitions, cell, "cpu")
+        by_name = "gladius.own_data.door.fit" in keys.pieces(definitions, cell, "cpu")
         assert "method" in cell.settings or not by_name, cell.id
     for name in FUNCTIONS.values():
         assert definitions.resolve(reference(name))[0] is not None, name
@@ -142,7 +142,7 @@ MOVES = {
     "gladius.panel.record": "gladius.record",
     "gladius.solvers.newton": "gladius.baselines.steps",
     "gladius.baselines.nfxp": "gladius.nested",
-    "gladius.erm.observations.sparse": "gladius.selection",
+    "gladius.own_data.erm.observations.sparse": "gladius.selection",
     "gladius.designs.experts": "gladius.designs.trained",
     "proofs_checks.printed_tables": "proofs_checks.paper",
     "reproduce.cells.fits": "reproduce.exhibits.fitted",
@@ -275,7 +275,7 @@ def test_every_definition_that_a_cell_enters_or_reads_is_in_its_key(
     assert {id_: names for id_, names in missed.items() if names} == {}
 
 
-SENSITIVE = ("solvers/newton", "erm/smooth", "model/risk", "panel/anchor", "model/mdp")
+SENSITIVE = ("solvers/newton", "own_data/erm/smooth", "model/risk", "panel/anchor", "model/mdp")
 SENSITIVE += ("model/frequencies", "model/inversion", "designs/metrics")
 SENSITIVE += ("baselines/nfxp", "baselines/ccp")
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from gladius import methods
 from gladius.designs.bus import REPLACE, BusEngine
 from gladius.designs.inputs_bus import InputsBus
 from gladius.designs.metrics import mape
+from gladius.own_data import door
 from reproduce.cells.bus_exact import bound_cell, with_inputs
 from reproduce.cells.inputs_designs import DESIGNS
 from reproduce.cells.many_inputs import FALSE, RIGHT, compute, fitting
@@ -72,7 +72,7 @@ def test_a_cell_scores_what_a_user_would_get(monkeypatch: pytest.MonkeyPatch) ->
     world, (rng,) = BusEngine(dummies=4), generators(cell)
     train, test = world.simulate(cell.settings["trajectories"], rng).split(0.8)
     given: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
-    estimate = methods.fit(train, **given, function_class="sparse")
+    estimate = door.fit(train, **given, function_class="sparse")
     error = mape(estimate, test, world.reward)
     assert result.replications["MAPE"] == pytest.approx([error])
     chosen = set(np.asarray(estimate.diagnostics.extra["reward_inputs"]).tolist())

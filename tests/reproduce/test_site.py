@@ -62,9 +62,9 @@ def test_every_link_leads_somewhere(built: Path) -> None:
 
 def test_the_bar_and_the_readme_lead_to_the_pages_for_editors_and_authors(built: Path) -> None:
     generated = "paper_tables/generated"
-    bar = (built / "gladius/your_data.html").read_text("utf-8").partition("</nav>")[0]
+    bar = (built / "gladius/own_data/your_data.html").read_text("utf-8").partition("</nav>")[0]
     pages = [f"{generated}/{x}" for x in ("FINDINGS", "EXHIBITS", "METHODS", "REPLICATION")]
-    assert all(f'href="../{page}.html"' in bar for page in [*pages, "RESPONSE"])
+    assert all(f'href="../../{page}.html"' in bar for page in [*pages, "RESPONSE"])
     links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text("utf-8"))
     assert {f"{generated}/REPLICATION.md", "RESPONSE.md"} <= {*links}
 

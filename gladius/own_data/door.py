@@ -1,0 +1,234 @@
+"""The one door for a user: `fit` checks what is given, calls a method and hands over Results."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, overload
+
+import numpy as np
+
+from gladius import register
+from gladius.model.increments import PooledIncrements
+from gladius.model.inversion import FreeBasis
+from gladius.model.parametric import FormBasis
+from gladius.model.state_anchor import ANSWERS, AnchorAction, StateAnchor, read_anchor_action
+from gladius.own_data.formula import linear_reward
+from gladius.own_data.frame import complete, warn_of_codes
+from gladius.own_data.results.results import Results
+from gladius.panel.anchor import AnchorReward, make_anchor
+from gladius.panel.record import Transitions
+from gladius.solvers.threads import one_thread
+from gladius.validate import InputError, check_discount, check_options, needs_torch
+
+SHIFT = 0.5  # standard errors
+DIFFERENT = 1e-4  # p-value of equal increments
+
+
+@overload
+def fit(
+    transitions: Transitions,
+    method: str = ...,
+    *,
+    anchor_action: AnchorAction,
+    anchor_reward: AnchorReward,
+    discount: float,
+    **options: Any,
+) -> Results: ...
+@overload
+def fit(
+    transitions: Sequence[Transitions],
+    method: str = ...,
+    *,
+    anchor_action: AnchorAction,
+    anchor_reward: AnchorReward,
+    discount: float,
+    **options: Any,
+) -> list[Results]: ...
+def fit(
+    transitions: Transitions | Sequence[Transitions],
+    method: str = "profiled_erm",
+    *,
+    anchor_action: AnchorAction,
+    anchor_reward: AnchorReward,
+    discount: float,
+    **options: Any,
+) -> Results | list[Results]:
+    """Estimate the reward behind observed choices.
+
+    Args:
+        transitions: one data set, or a sequence of replications (fitted together as one
+            batched programme; each gets the numbers it would get alone, up to rounding).
+        method: one of METHODS.
+        anchor_action: the action whose reward is given (the paper's a_s), by number or by name;
+            it must occur in the data of a method that needs an anchor. Where it depends on the
+            state: a feature's name, a function of the features, or a number for each observation;
+            see `gladius.model.state_anchor`.
+        anchor_reward: its reward: a number, a function of the features, the name of a feature or of
+            a column that `from_frame` was asked to carry, or one number for each row of the
+            transitions, if these are in the order of the table.
+            Methods with a parametric reward take the level of r from their `reward`; for them it
+            only has to agree.
+        discount: beta in (0, 1).
+        options: of the method, whose module says what they are (`gladius.register.METHODS` has its
+            name). The `reward` of a parametric method may be a formula, see
+            `gladius.own_data.formula`.
+
+            - airl: transition, anchored, start_spread, rng
+            - avi: reward, regression, iterations, tolerance, rng
+            - bc: normalisation, rng, training
+            - ccp: reward, transition, stages, finite_dependence
+            - clare: transition, start, rng
+            - gladius: protocol
+            - gladius, printed: function_class, optimiser, tau_1, tau_2, ascents, iterations, batch,
+              tolerance, deterministic, rngs, checkpoint, progress
+            - gladius, author: oracle, rngs, absolute, level_from_truth, epochs, units,
+              batch_trajectories, dtype, repetitions, risk_every, checkpoint, progress, device
+            - gladius, max_oracle: units, starts, steps, trial_steps, rate, ridge, select, stop,
+              single, tolerance, ascents, closed_level, start_level, absolute, block_moments, rngs,
+              checkpoint, progress
+            - iq_learn: function_class, rng
+            - ml_irl: reward, transition, inner, start
+            - mpec: reward, transition, start
+            - nfxp: reward, transition, start
+            - plug_in: none
+            - pqr: rng, training
+            - profiled_erm: function_class
+            - profiled_erm, smooth: penalty
+            - profiled_erm, sparse: inputs, zeta_inputs
+            - profiled_erm, mlp: hidden, restricted, steps, learning_rate, seed
+            - rp: reward
+            - samq: reward, cells, clustering, rng, training
+            - semi_gradient: reward, basis, degree
+
+    It runs on one thread unless the data are large: see `gladius.solvers.threads`.
+
+    Returns:
+        Results, or a list of them, one for each data set.
+
+    Raises:
+        InputError: naming the field, the value and the hint, before any work starts.
+    """
+    is_single = isinstance(transitions, Transitions)
+    data = list(transitions) if isinstance(transitions, Sequence) else [transitions]
+    if not data or not all(isinstance(given, Transitions) for given in data):
+        hint = "give Transitions, or a sequence of them, one or more"
+        raise InputError("transitions", type(transitions).__name__, hint)
+    for name in ("feature_names", "action_names", "categories"):
+        different = [
+            getattr(one, name) for one in data if getattr(one, name) != getattr(data[0], name)
+        ]
+        if different:
+            raise InputError(f"transitions.{name}", different[0], "give all data sets the same")
+    with needs_torch("method", method):
+        function = register.method(method)
+    if method not in register.CHOICES_ALONE or options.get("function_class") == "mlp":
+        data = [complete(rows, method) for rows in data]
+    action, exchange = read_anchor_action(data, anchor_action)
+    own = data
+    if exchange is not None:
+        if method not in ANSWERS:
+            hint = f"an anchor that depends on the state is for {', '.join(ANSWERS)}"
+            raise InputError("anchor_action", anchor_action, hint)
+        if options.get("function_class") == "mlp":
+            hint = "an anchor that depends on the state is for the classes smooth and sparse"
+            raise InputError("function_class", options["function_class"], hint)
+        own = [exchange.data(rows) for rows in data]
+    check_options(function, options)
+    is_needed = "anchor" in register.needs(method)
+    anchor = make_anchor(own, action, anchor_reward, must_occur=is_needed)
+    if exchange is not None:
+        anchor = StateAnchor(**vars(anchor), exchange=exchange)
+    if isinstance(options.get("reward"), str):
+        options["reward"] = linear_reward(options["reward"], data, anchor)
+    _check_actions(data)
+    for rows in data:
+        warn_of_codes(rows.states, rows.feature_names, rows.categories)
+    if np.asarray(discount).dtype.kind in "US":
+        raise InputError("discount", discount, "give a number, without quotation marks")
+    beta = check_discount(discount)
+    if method == "profiled_erm":  # loaded below, its torch would keep the caller's threads
+        with suppress(ModuleNotFoundError):  # the class smooth does without torch
+            import_module(register.ROW_CLASSES["sparse"])
+    with one_thread(*(rows.states for rows in data)), needs_torch("method", method):
+        start_time = time.process_time()
+        try:
+            estimates = function(data, anchor, beta, **options)
+        except InputError as error:
+            if error.field != "option":
+                raise
+            hint = f"{error.hint}; `help(gladius.fit)` lists those of all classes and protocols"
+            raise InputError("option", error.value, hint) from None
+        seconds = (time.process_time() - start_time) / len(data)
+    results = []
+    for estimate, rows in zip(estimates, data, strict=True):
+        diagnostics = replace(estimate.diagnostics, cpu_seconds=seconds)
+        found = vars(estimate) | {"diagnostics": diagnostics}
+        results.append(
+            Results(
+                **found,
+                data=rows,
+                anchor=anchor,
+                discount=beta,
+                options=options,
+                name=method,
+                exchange=exchange if isinstance(estimate.basis, FreeBasis) else None,
+            )
+        )
+    for i, found in enumerate(results):
+        _warn_of_transitions(found, "" if is_single else f" in data set {i}")
+    return results[0] if is_single else results
+
+
+def _warn_of_transitions(results: Results, where: str) -> None:
+    """Warn where increments differ by state, or the noise of frequencies moves a parameter far."""
+    transition = results.options.get("transition")
+    if isinstance(transition, PooledIncrements):
+        p = transition.p_value(results.data)
+        if p < DIFFERENT:
+            message = f"transition: increments are not the same in all states{where}"
+            message += f" (p_value is {p:.1g}), so that estimates may be wrong: give resets,"
+            warnings.warn(f"{message} which may be functions, or leave it out", stacklevel=3)
+    basis = results.basis
+    if not isinstance(basis, FormBasis) or basis.model.transition_model is not None:
+        return
+    if not results.diagnostics.converged:
+        return
+    counts = basis.model.counts
+    borrows = counts.followed[0][counts.present[0]] == 0
+    try:
+        shifts = [results.shift_by_frequencies().abs()]
+        if borrows.any():
+            shifts.append(results.shift_by_frequencies(is_borrowed=True))
+    except InputError:  # it has no standard errors
+        return
+    texts = []
+    if shifts[0].max() > SHIFT:
+        text = f"{shifts[0].idxmax()}: the noise of estimated transition probabilities moves it by"
+        text += f" {shifts[0].max():.1f} standard errors{where}, and its bias may be several times"
+        texts.append(f"{text} that")
+    if borrows.any() and (texts or shifts[1].max() > SHIFT):
+        text = f"{borrows.sum()} of {borrows.size} pairs of a state and an action were never seen"
+        text += f" to be followed{where} and borrow moves: if these differ by state, that moves"
+        texts.append(f"{text} {shifts[1].idxmax()} by about {shifts[1].max():.1f} standard errors")
+    if texts:
+        to = "" if register.takes(results.name, "transition") else "nfxp "
+        hint = f"if increments are the same in all states, give {to}transition="
+        hint += "PooledIncrements(...); else coarsen the states, or add data"
+        warnings.warn(f"{'; '.join(texts)}: {hint}", stacklevel=3)
+
+
+def _check_actions(data: Sequence[Transitions]) -> None:
+    """Raise where an action is taken in no data set, for then its reward is not identified."""
+    size = data[0].number_of_actions
+    taken = np.unique(np.concatenate([np.unique(rows.actions) for rows in data]))
+    never = np.setdiff1d(np.arange(size), taken)
+    if len(never):
+        hint = f"code the actions 0 to A - 1: of 0 to {size - 1}, {never.tolist()} never occur"
+        if len(taken) == 1:
+            hint = f"a choice needs two actions taken, and only {taken[0]} occurs"
+        raise InputError("actions", taken.tolist(), hint)

@@ -1,0 +1,224 @@
+"""Profiled ERM, our own estimator of the paper's risk; GLADIUS itself is in `gladius.paper`.
+
+The estimate minimises the paper's empirical risk over a function class. A penalty on the roughness
+of r is added, whose weight lambda is divided by N:
+
+    R_emp(Q) + (lambda / 2N) ||D2 r_Q||^2,   r_Q = Q - beta zeta,   zeta exact.
+
+It uses the training data, the anchor's reward and beta. R_emp is the sum of a Kullback-Leibler
+divergence of the log-odds and of the anchor's Bellman error (claim `corrected.coordinates`). Both
+zeta and the level of Q are profiled out: zeta is solved exactly for each Q, and V in closed form
+sets the Bellman error to zero. The paper's algorithms update Q and zeta in turn instead.
+
+Implementation choices:
+
+- `smooth`, one feature whose states repeat: Q is free in every state; see
+  `gladius.own_data.erm.smooth`.
+- `smooth` with several features, or with fewer than three states, has no roughness. The estimate
+  is then the plug-in, and `extra["smoothed"]` is False.
+- `sparse`, the default everywhere else: terms of r are selected; see
+  `gladius.own_data.erm.observations.sparse`.
+- `mlp`: Q and zeta are networks; see `gladius.own_data.erm.observations.network`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+
+from gladius.model import inversion as plug_in
+from gladius.model.estimate import Estimate, Fit, counts_estimates
+from gladius.model.frequencies import bellman_q, check_support
+from gladius.model.risk import grouped_risk
+from gladius.model.state_anchor import StateAnchor, on_counts, transition_probabilities
+from gladius.own_data.erm.misfit import PER_COEFFICIENT, RARE
+from gladius.own_data.erm.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
+from gladius.panel.anchor import Anchor, check_anchor_support
+from gladius.panel.record import Counts, Transitions, group, never_followed
+from gladius.register import ROW_CLASSES
+from gladius.validate import Array, InputError, check_choice, check_options, check_positive
+
+TITLE, NEEDS = "Profiled ERM", ("next", "anchor")
+CLASSES = ("smooth", *ROW_CLASSES)
+LINE = 2  # coefficients of an action's reward at the affine end
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the class `smooth`.
+
+    Attributes:
+        function_class: smooth.
+        penalty: lambda; None chooses it by REML and the two rules of `gladius.own_data.erm.smooth`.
+    """
+
+    function_class: str = "smooth"
+    penalty: float | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("function_class", self.function_class, ("smooth",))
+        if self.penalty is not None:
+            check_positive("penalty", self.penalty, "give a positive number, or None for REML")
+
+
+def fit(
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    **options: Any,
+) -> list[Estimate]:
+    """Estimates of Q* and r, one for each data set.
+
+    Args:
+        data: replications.
+        anchor: the anchor action and its reward.
+        discount: beta.
+        options: `function_class` and the fields of the Options of that class, in this module, in
+            `gladius.own_data.erm.observations.sparse`, or in
+            `gladius.own_data.erm.observations.network`.
+
+    Raises:
+        InputError: for a bad option; for data that do not support the class asked for.
+    """
+    is_default = "function_class" not in options
+    one_feature = data[0].states.shape[1] == 1
+    function_class = options.pop("function_class", "smooth" if one_feature else "sparse")
+    check_choice("function_class", function_class, CLASSES)
+    if function_class == "smooth":
+        check_options(Options, options)
+        smooth_options = Options(**options)
+        counts = _group(data, is_required=bool(options) or not is_default)
+        if counts is not None:
+            return on_counts(fit_counts, counts, anchor, discount, smooth_options)
+        function_class = "sparse"
+    return _fit_observations(function_class, data, anchor, discount, options)
+
+
+def _fit_observations(
+    function_class: str,
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    options: dict[str, Any],
+) -> list[Estimate]:
+    """Estimates of the data sets, one after the other, by the module of a class."""
+    module = import_module(ROW_CLASSES[function_class])
+    check_options(module.Options, options)
+    class_options = module.Options(**options)
+    for r, one in enumerate(data):
+        never = np.setdiff1d(one.actions, one.actions[one.followed])
+        if len(never):
+            raise never_followed(never[0])
+        never = np.setdiff1d(np.arange(one.number_of_actions), one.actions)
+        if len(never):
+            hint = f"action {never[0]} never occurs in data set {r}, which says nothing of it"
+            raise InputError("actions", np.unique(one.actions).tolist(), hint)
+    return [module.fit_rows(one, anchor, discount, class_options) for one in data]
+
+
+def _group(data: Sequence[Transitions], *, is_required: bool) -> Counts | None:
+    """The grouped data; None where they do not support counts and these are not required."""
+    try:
+        counts = group(data)
+        check_support(counts)
+    except InputError as error:
+        if is_required or error.field != "states":
+            raise
+        return None
+    return counts
+
+
+def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options) -> list[Estimate]:
+    """Estimates of the class `smooth`, one for each replication; the cost does not depend on N.
+
+    Args:
+        counts: R replications.
+        anchor: the anchor action and its reward.
+        discount: beta.
+        options: of the class.
+    """
+    is_rough = (counts.states.shape[1] == 1) & (counts.present.sum(axis=1) >= 3)
+    if np.any(is_rough) and not np.all(is_rough):  # each has the estimate that it has alone
+        alone = [fit_counts(counts.of(r), anchor, discount, options) for r in range(len(is_rough))]
+        return [estimate for (estimate,) in alone]
+    if not np.any(is_rough):
+        return _plug_in(counts, anchor, discount, options)
+    counts.check_taken()
+    check_anchor_support(counts, anchor.action)
+    p_hat = transition_probabilities(counts, anchor)
+    problem = Problem(counts, p_hat, anchor, discount)
+    penalties = PENALTIES if options.penalty is None else np.array([options.penalty])
+    smooth = fit_smooth(problem, penalties)
+    risk = grouped_risk(smooth.tables.q, counts, anchor.action, problem.anchor_reward, discount)
+    # A fit worse than the uniform policy counts as failed; the factor allows for rounding.
+    nll_of_uniform_policy = np.log(counts.visits.shape[2]) * (1 + 1e-9)
+    reasons = {
+        "the steps did not converge": ~(np.abs(smooth.decrement) <= DECREMENT),
+        "frequencies are far likelier": smooth.underfits,
+        "choices are less likely than under the uniform policy": ~(
+            risk.nll <= nll_of_uniform_policy
+        ),
+        RARE: counts.visits.sum(axis=1).min(axis=1) < LINE * PER_COEFFICIENT,
+    }
+    fits = []
+    for r, present in enumerate(counts.present):
+        states = counts.states[present, 0]
+        not_ok = tuple(reason for reason, holds in reasons.items() if holds[r])
+        line, centre = (
+            partial(anchored_line, states, tables.reward[r][present], anchor)
+            for tables in (smooth.tables, smooth.interval)
+        )
+        fitted = counts.of(r), p_hat.of(r), anchor, discount, smooth.interval.q[r], centre
+        fit = Fit(
+            bellman_q(line, smooth.tables.v[r], p_hat, r, discount),
+            line,
+            basis=plug_in.FreeBasis(*fitted, roughness=smooth.roughness[r]),
+            status="not_converged" if not_ok else "ok",
+            iterations=smooth.iterations[r],
+            gradient_norm=smooth.slope[r] / counts.size[r],
+            extra={
+                "smoothed": True,
+                "penalty": float(smooth.penalty[r]),
+                "interval_penalty": float(smooth.interval_penalty[r]),
+                "freedom": float(smooth.freedom[r]),
+                "decrement": float(smooth.decrement[r]),
+                "not_ok_because": not_ok,
+            },
+        )
+        fits.append(fit)
+    return counts_estimates("profiled_erm smooth", fits, counts, anchor, discount)
+
+
+def _plug_in(counts: Counts, anchor: Anchor, discount: float, options: Options) -> list[Estimate]:
+    """The class `smooth` where no roughness is defined: the plug-in."""
+    if options.penalty is not None:
+        hint = "here no roughness is penalised, so it has no effect: leave it out"
+        raise InputError("penalty", options.penalty, hint)
+    estimates = []
+    for plain in plug_in.fit_counts(counts, anchor, discount):
+        extra = {**plain.diagnostics.extra, "smoothed": False, "penalty": 0.0}
+        diagnostics = replace(plain.diagnostics, extra=extra)
+        estimates.append(replace(plain, method="profiled_erm smooth", diagnostics=diagnostics))
+    return estimates
+
+
+def anchored_line(grid: Array, table: Array, anchor: Anchor, states: Array) -> Array:
+    """(n, A) rewards at (n, 1) features: the anchor's as given, the others linear between states.
+
+    `table` (m, A) are the rewards at the ordered states `grid` (m,). Beyond them the rewards
+    continue the last two.
+    """
+    change = anchor.exchange if isinstance(anchor, StateAnchor) else None
+    if change is not None:  # a line is that of the user's own action
+        table = change.table(grid[:, None], table)
+    rewards = np.asarray(make_interp_spline(grid, table, k=1)(states[:, 0]))
+    if change is not None:
+        rewards = change.table(states, rewards)
+    rewards[:, anchor.action] = anchor.values(states)
+    return rewards

@@ -1,0 +1,193 @@
+"""Whether a fit is to be trusted: do its choices agree with the data, and do they say enough?
+
+A fit is held against frequencies. On counts these are the frequencies of every state; on
+observations those of the bins of each input, selected or not, and of the cells of each pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc, log_softmax, xlogy
+
+from gladius.model.estimate import FAR_OFF
+from gladius.panel.record import Counts, Integers
+from gladius.validate import Array
+
+if TYPE_CHECKING:
+    from gladius.own_data.erm.observations.features import Inputs
+
+BINS = 20  # of an input
+BINS_OF_PAIR, VALUES = 6, 12  # of an input beside another; values up to which each has its own
+BINS_ALONG = 40  # of a sum or difference of two inputs: in 20 a thin band is diluted
+DOUBTFUL = 1e-4  # p-value of a warning, over the number of inputs
+REJECTED = 1e-8  # p-value of a status that is not ok
+MISFIT = 1e-4  # of chi-square an observation, about .03 of log-odds: less does not matter
+BIAS = 0.05  # of log-odds, that an error of zeta makes: less does not matter
+PER_COEFFICIENT = 10  # observations that a coefficient of r, and a monomial's action, must have
+RARE = "an action is too rare"
+MIN_CHOICE_RANDOMNESS = 1e-4  # mean of 1 - sum pi^2 below which choices leave r undetermined
+
+
+def is_worse_than_frequencies(counts: Counts, q: Array) -> NDArray[np.bool_]:
+    """(R,) whether frequencies are likelier than Q (R, S, A) by far more than chance explains.
+
+    Twice the gain is compared with a chi-square that has as many degrees of freedom as there are
+    pairs visited beyond one a state.
+    """
+    visits, seen = counts.visits, counts.seen
+    deviance = np.sum(xlogy(visits, visits) - visits * log_softmax(q, axis=2), axis=(1, 2))
+    deviance -= np.sum(xlogy(seen, seen), axis=1)
+    freedom = np.sum(visits > 0, axis=(1, 2)) - np.sum(seen > 0, axis=1)
+    return np.asarray(2 * deviance > freedom + FAR_OFF * np.sqrt(2 * freedom))
+
+
+def misfit_p_values(
+    inputs: Inputs, actions: Integers, policy: Array, others: Sequence[int]
+) -> dict[int, float]:
+    """For each input the p-value of the choices less the fit along it.
+
+    In bins of an input the choices less their probabilities are squared over their variance, or
+    over 1 where that is less: one choice where few are expected is no chi-square. The sum is
+    compared with a chi-square with one degree of freedom for each bin and action. An input of up to
+    BINS values has a bin for each, any other BINS equally full ones. A sum below MISFIT an
+    observation does not matter, and has the p-value 1.
+
+    Args:
+        inputs: all of them.
+        actions: (n,).
+        policy: (n, A) the fit's choice probabilities.
+        others: the actions but the anchor.
+    """
+    return {
+        k: p_value(bins_of(inputs, k, BINS, BINS), actions, policy, others)
+        for k in range(inputs.states.shape[1])
+    }
+
+
+def pair_p_values(
+    inputs: Inputs,
+    columns: Sequence[Sequence[int]],
+    of_choices: Callable[[Integers], float],
+    of_values: Callable[[Integers], float],
+) -> dict[tuple[int, int], float]:
+    """For each pair of columns, by position, the least p-value of its tests, times their number.
+
+    They are of cells, one column's bins by the other's: a bin for each of up to VALUES values, else
+    BINS_OF_PAIR equally full ones. Choices are tested in BINS by BINS cells too: a thin band of two
+    columns is in no coarse cell alone. A fine cell has few observations, and in 10,000 such a band
+    was not seen. Two columns with more than VALUES values are therefore tested along `sums` too.
+
+    Args:
+        inputs: all of them.
+        columns: features of each column, more than one for a categorical one.
+        of_choices, of_values: p-values by the (n,) cells of the observations.
+    """
+    coarse, fine = (
+        [coded(inputs, features, *size) for features in columns]
+        for size in ((BINS_OF_PAIR, VALUES), (BINS, BINS))
+    )
+    found = {}
+    for i, j in combinations(range(len(columns)), 2):
+        cells, small = (of[i] * (of[j].max() + 1) + of[j] for of in (coarse, fine))
+        tests = [of_choices(cells), of_values(cells), of_choices(small)]
+        pair = [*columns[i], *columns[j]]
+        if len(pair) == 2 and all(len(np.unique(inputs.sample[:, k])) > VALUES for k in pair):
+            tests += [of_choices(bins) for bins in sums(inputs, *pair)]
+        found[i, j] = min(1.0, len(tests) * min(tests))
+    return found
+
+
+def sums(inputs: Inputs, k: int, other: int) -> Iterator[Integers]:
+    """(n,) bins of the sum and of the difference of two inputs, as given and standardised.
+
+    A threshold of |x - y| is one of the difference as given: standardised, a band is a slanted
+    one, and blurs. In different units only the standardised mean something.
+    """
+    ratio = inputs.scale[k] / inputs.scale[other]
+    for slope in (1.0, -1.0, ratio, -ratio):
+        of_all, of_sample = (x[:, k] + slope * x[:, other] for x in (inputs.states, inputs.sample))
+        yield equally_full(of_all, of_sample, BINS_ALONG)
+
+
+def coded(inputs: Inputs, features: Sequence[int], number: int, most: int) -> Integers:
+    """(n,) the bin of each observation in some features together; see `bins_of`."""
+    codes: Integers = np.zeros(len(inputs.states), dtype=np.int64)
+    for k in features:
+        bins = bins_of(inputs, k, number, most)
+        codes = codes * (bins.max() + 1) + bins
+        codes = (np.cumsum(np.bincount(codes) > 0) - 1)[codes]  # without those that do not occur
+    return codes
+
+
+def value_p_value(cells: Integers, actions: Integers, residual: Array, discount: float) -> float:
+    """The p-value of V(s') less zeta in (n,) cells of the state, for each action.
+
+    The squared sums over their variances are compared with a chi-square. A bias of beta zeta below
+    BIAS, as the root of its mean square, does not matter.
+    """
+    cell = cells * (actions.max() + 1) + actions
+    n, total, squares = (np.bincount(cell, w) for w in (None, residual, residual**2))
+    noise = np.bincount(actions, residual**2) / np.maximum(np.bincount(actions), 1)
+    action, n_seen = np.arange(len(n)) % len(noise), np.maximum(n, 1)
+    bias = discount**2 * np.sum((total**2 - squares) / n_seen)
+    if not bias > BIAS**2 * len(actions):
+        return 1.0
+    variance = np.maximum(squares, n * noise[action])
+    statistic = np.sum(total[n > 0] ** 2 / np.maximum(variance[n > 0], 1e-300))
+    return float(chdtrc(np.count_nonzero(n), statistic))
+
+
+def bins_of(inputs: Inputs, k: int, number: int, most: int) -> Integers:
+    """(n,) the bin of each observation: that of its value, up to `most`, or one of a `number`."""
+    x, values = inputs.states[:, k], np.unique(inputs.sample[:, k])
+    if len(values) <= most:
+        return np.searchsorted(values, x).clip(0, len(values) - 1)
+    return equally_full(x, inputs.sample[:, k], number)
+
+
+def equally_full(x: Array, sample: Array, number: int) -> Integers:
+    """(n,) the bin of each value, of a `number` between the quantiles of a sample."""
+    edges = np.quantile(sample, np.arange(1, number) / number, method="inverted_cdf")
+    bins = np.searchsorted(edges, x)
+    if np.all(np.diff(edges) > 0):
+        return bins
+    # halfway between both sides: a rare value has a bin apart from the usual one
+    return np.asarray((bins + np.searchsorted(edges, x, "right")) // 2)
+
+
+def p_value(
+    bins: Integers, actions: Integers, policy: Array, others: Sequence[int], *, excess: bool = False
+) -> float:
+    """Of the sum of squares over (n,) bins; see `misfit_p_values`.
+
+    With `excess` what it exceeds its degrees of freedom by must be above MISFIT an observation.
+    """
+    freedom, statistic = np.count_nonzero(np.bincount(bins)) * len(others), 0.0
+    for a in others:
+        pi = policy[:, a]
+        errors, variance = np.bincount(bins, (actions == a) - pi), np.bincount(bins, pi * (1 - pi))
+        statistic += np.sum(errors**2 / np.maximum(variance, 1.0))
+    matters = statistic - excess * freedom > MISFIT * len(actions)
+    return float(chdtrc(freedom, statistic)) if matters else 1.0
+
+
+def of_choices(visits: Array, policy: Array, nll: float) -> dict[str, bool]:
+    """Reasons against a fit, and whether each holds: choices too certain, or too unlikely.
+
+    Args:
+        visits: (S, A) n(s, a).
+        policy: (S, A) the fit's choice probabilities.
+        nll: its negative log-likelihood, a sum.
+    """
+    size, seen = visits.sum(), visits.sum(axis=1)
+    randomness = seen @ (1 - np.sum(policy**2, axis=1)) / size
+    nll_of_uniform_policy = size * np.log(policy.shape[1]) * (1 + 1e-9)
+    return {
+        "choices are all but certain": bool(randomness <= MIN_CHOICE_RANDOMNESS),
+        "choices are less likely than under the uniform policy": not nll <= nll_of_uniform_policy,
+    }

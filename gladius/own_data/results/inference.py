@@ -1,0 +1,433 @@
+"""Standard errors on counts: one influence table for all methods.
+
+A method hands over with its estimate what that rests on, its `basis`. The errors follow from it:
+`FormErrors` of a form's parameters, `FreeErrors` where each reward is a parameter of its own.
+
+To first order theta-hat - theta is a sum over observations (s, a, s'). With c = dQ - dV the score
+of a choice, I its information, and m(s, a) = beta sum_s' dP_a(s, s') V(s') the error of P-hat,
+
+    theta-hat - theta = I^-1 [ sum over choices of c(s, a) - sum_{s,a} psi(s, a) m(s, a) ],
+    psi = n(s) pi c + beta pi u,     u = (1 - beta P_pi')^-1 sum_{s,a} n(s) pi c P_a.
+
+A transition moves the distribution that it is counted in (a `Factor`). Where frequencies estimate
+P_a(s, .), its influence is -beta I^-1 psi(s, a) (V(s') - P_a V(s)) / n(s, a). The two sums are
+uncorrelated, so the covariance is I^-1 + I^-1 N I^-1, with N that of the second. NFXP, MPEC, NPL
+and CCP share these tables: at any consistent theta-hat they have the same first-order errors.
+
+- ML-IRL weights a choice in period t by beta^t, so that I^-1 J I^-1 takes the place of I^-1, with J
+  the sum of squared weights times c c'.
+- Without a form each reward is a parameter. The plug-in has I at n(s, a) plus its pseudo-count.
+  Profiled ERM, `smooth`, has H = I + lambda D2'D2 in the place of I, and H^-1 as in Nychka (1988).
+
+Source: Aguirregabiria and Mira (2002), Proposition 4; Newey and McFadden (1994), Section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from gladius.baselines import nfxp
+from gladius.baselines.ccp import RenewalBasis
+from gladius.model.estimate import Estimate, StateFunction
+from gladius.model.frequencies import empirical_transition_probabilities
+from gladius.model.inversion import FreeBasis
+from gladius.model.parametric import FormBasis
+from gladius.model.state_anchor import StateAnchor
+from gladius.own_data.results.factors import Factor, factors_of, frequency_factors
+from gladius.panel.record import Counts, Transitions, grid_positions
+from gladius.panel.ties import TIE
+from gladius.solvers.threads import one_thread
+from gladius.validate import Array, InputError, Integers
+
+Blocks = Iterator[tuple[Array, Array]]
+KINDS = ("model", "cluster", "outer")
+LARGEST_CONDITION = 1e12  # of the scaled information
+LARGEST_TABLE = 50_000_000  # entries of a table of influences: 400 MB
+SHARE = 0.05  # of an error in another state, above which it needs them there too
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What an observation of each cell adds to theta-hat - theta.
+
+    Attributes:
+        choice: (S, A, k) by its choice.
+        move: (A, S, S + 1, k) by its transition; the last entry is the end of a path.
+        counts: (A, S, S + 1) observations of each cell, of those whose next state was observed.
+        visits: (S, A) choices.
+        inverse: (k, k) the covariance if P is known: I^-1, or what takes its place.
+        unseen: (k, k) variance of transitions that were seen once, and so show none.
+    """
+
+    choice: Array
+    move: Array
+    counts: Array
+    visits: Array
+    inverse: Array
+    unseen: Array
+
+    @property
+    def covariance(self) -> Array:
+        """(k, k) from the model: I^-1 + I^-1 N I^-1."""
+        noise = np.einsum("ast,astk,astl->kl", self.counts, self.move, self.move)
+        return np.asarray(self.inverse + noise + self.unseen)
+
+    @property
+    def outer(self) -> Array:
+        """(k, k) the inverse of the outer product of the choices' scores, as in Rust (1987)."""
+        scores = np.einsum("sa,sak,sal->kl", self.visits, self.choice, self.choice)
+        return np.asarray(self.inverse @ np.linalg.inv(scores) @ self.inverse)
+
+    def clustered(self, data: Transitions, states: Array, weights: Array | float = 1.0) -> Array:
+        """(k, k) from sums over trajectories, which may depend on one another within each.
+
+        Args:
+            data: the observations.
+            states: (S, d) the grid.
+            weights: (n,) of the choices.
+        """
+        s, t = (grid_positions(states, x) for x in (data.states, data.next_states))
+        t = np.where(data.done, len(states), t)
+        scores = np.reshape(weights, (-1, 1)) * self.choice[s, data.actions]
+        each = scores + data.followed[:, None] * self.move[data.actions, s, t]
+        names, label = np.unique(data.trajectory, return_inverse=True)
+        if len(names) < 2:
+            raise InputError("trajectory", len(names), "clustered errors need two trajectories")
+        sums = np.zeros((len(names), each.shape[1]))
+        np.add.at(sums, label, each)
+        centred = sums - sums.mean(axis=0)
+        scale = len(names) / (len(names) - 1)
+        return np.asarray(scale * centred.T @ centred + self.unseen)
+
+
+def influence(
+    counts: Array,
+    transition: Array,
+    design: Array,
+    q: Array,
+    discount: float,
+    factors: Sequence[Factor],
+    *,
+    visits: Array | None = None,
+    squares: Array | None = None,
+    penalty: Array | None = None,
+) -> Influence:
+    """The table of one data set.
+
+    Args:
+        counts: (A, S, S + 1) observations of (s, a, s'), the last of ends of paths.
+        transition: (A, S, S) P or P-hat.
+        design: (S, A, k) dr / dtheta.
+        q: (S, A) at theta-hat.
+        discount: beta.
+        factors: the distributions that P-hat is made of; none where P is known.
+        visits: (S, A) choices as the criterion counts them, by default n(s, a).
+        squares: (S,) sums of their squared weights, where these are not 1.
+        penalty: (k, k) second derivative of a penalty on theta, by default none.
+
+    Raises:
+        InputError: the choices do not identify theta, or the table is too large.
+    """
+    check_table(design.shape[0], *design.shape[1:])
+    v = logsumexp(q, axis=1)
+    visits = counts.sum(axis=2).T if visits is None else visits
+    policy = np.exp(q - v[:, None])
+    system = np.eye(len(v)) - discount * np.einsum("sa,ast->st", policy, transition)
+    dv = np.linalg.solve(system, np.einsum("sa,sak->sk", policy, design))
+    score = design + discount * np.moveaxis(transition @ dv, 0, 1) - dv[:, None]
+    g = visits.sum(axis=1)[:, None, None] * policy[..., None] * score
+    information = np.einsum("sak,sal->kl", g, score)
+    inverse = inverse_of(information) if penalty is None else np.linalg.inv(information + penalty)
+    choices = inverse
+    if squares is not None:
+        spread = np.einsum("s,sa,sak,sal->kl", squares, policy, score, score)
+        choices = inverse @ spread @ inverse
+    arrivals = np.einsum("sak,ast->tk", g, transition)
+    u = np.linalg.solve(system.T, arrivals)
+    psi = (g + discount * policy[..., None] * u[:, None]) @ inverse
+    psi = -discount * np.swapaxes(psi, 0, 1)  # (A, S, k), I^-1 included
+    move, unseen = np.zeros((*counts.shape, len(inverse))), np.zeros_like(inverse)
+    for factor in factors:
+        move += factor.influence(counts, transition, v, psi)
+        unseen += factor.unseen(counts, transition, v, psi)
+    return Influence(score @ inverse, move, counts, visits, choices, unseen)
+
+
+def check_table(states: int, actions: int, parameters: int) -> None:
+    """Raise where a table of influences would not fit into memory."""
+    if states * (states + 1) * actions * parameters > LARGEST_TABLE:
+        hint = f"too many for the influences of {parameters} parameters: use `bootstrap`"
+        raise InputError("states", states, hint)
+
+
+def inverse_of(information: Array) -> Array:
+    """(k, k) I^-1, or an error where theta is not identified."""
+    root = np.sqrt(np.diag(information))
+    if not np.all(root > 0) or np.linalg.cond(information / np.outer(root, root)) > (
+        LARGEST_CONDITION
+    ):
+        hint = "the choices do not identify theta: leave out a parameter, or add data"
+        raise InputError("reward.design", information.shape, hint)
+    return np.asarray(np.linalg.inv(information), dtype=float)
+
+
+class Errors:
+    """The errors of an estimate, from what it was fitted to."""
+
+    has_parameters: ClassVar[bool] = False
+    kinds: ClassVar[tuple[str, ...]] = ("model",)
+
+    def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array | None, Array]:
+        """(n, A) centres of intervals of r, None for r-hat; and standard errors."""
+        raise NotImplementedError  # each kind of errors has its own
+
+
+@dataclass(frozen=True)
+class FormErrors(Errors):
+    """The errors of theta-hat in a form of the reward; q maps states of the grid to Q-hat."""
+
+    has_parameters: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+
+    basis: FormBasis
+    q: StateFunction
+
+    def at(self, states: Array, kind: str, data: Transitions) -> tuple[None, Array]:
+        """No centre but r-hat, and (n, A) standard errors of r at (n, d) states."""
+        model = self.basis.model
+        design, _ = model.form.tables(states, model.visits.shape[2])
+        return None, np.sqrt(np.einsum("nak,kl,nal->na", design, self.cov(kind, data), design))
+
+    @one_thread()
+    def cov(self, kind: str, data: Transitions) -> Array:
+        """(k, k) covariance of theta-hat, from the model or by `kind`.
+
+        Args:
+            kind: `model`; `cluster` for sums over trajectories; `outer` for the outer product of
+                the scores of choices, which takes the transition probabilities as known.
+            data: the observations, for sums over trajectories.
+        """
+        weights, table = self.basis.weights, self.table()
+        if weights is not None and kind == "outer":
+            raise InputError("kind", kind, "the method weights its choices: use model or cluster")
+        if kind == "cluster":
+            of_rows = 1.0 if weights is None else weights.of_rows
+            return table.clustered(data, self.basis.model.states, of_rows)
+        return table.covariance if kind == "model" else table.outer
+
+    def table(self) -> Influence:
+        """The influences on theta-hat."""
+        model = self.basis.model
+        counts = cell_counts(model.counts, model.position, len(model.states))
+        given = model.transition[0], model.design, self.q(model.states), model.discount
+        visits, squares, _ = self.basis.weights or (model.visits[0], None, 1.0)
+        return influence(counts, *given, factors_of(model), visits=visits, squares=squares)
+
+    @one_thread()
+    def draws(self, theta: Array, number: int, rng: np.random.Generator) -> Blocks:
+        """Blocks of (n, k) theta and (n, A, S, S) P, jointly by their first-order distribution.
+
+        There are none where P is of few parameters, whose joint distribution is not at hand.
+        """
+        model, inverse = self.basis.model, self.table().inverse
+        if model.is_known:
+            drawn = rng.multivariate_normal(theta, inverse, number)
+            yield drawn, np.broadcast_to(model.transition[0], (number, *model.transition.shape[1:]))
+        elif model.transition_model is None:
+            for shifted, transition in noisy(self.basis, theta, number, rng):
+                noise = rng.multivariate_normal(np.zeros(len(theta)), inverse, len(shifted))
+                yield shifted + noise, transition
+
+
+def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
+    """(A, S, S + 1) transitions of the first data set on a grid, the last of ends of paths."""
+    moves = counts.moves[0]
+    table = np.zeros((len(moves), states, states + 1))
+    table[:, position[:, None], position] = moves
+    table[:, position, -1] = counts.followed[0].T - moves.sum(axis=2)
+    return table
+
+
+@dataclass(frozen=True)
+class FreeErrors(Errors):
+    """Errors where each reward but the anchor's is a parameter of its own, on one data set."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("model", "cluster")
+
+    basis: FreeBasis
+
+    @one_thread()
+    def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array, Array]:
+        """(n, A) centres of intervals of r and standard errors; NaN off the grid."""
+        counts, table = self.basis.counts, self.table()
+        joint = table.covariance if kind == "model" else table.clustered(data, counts.states)
+        roots = np.sqrt(np.diag(joint)).reshape(-1, len(counts.states))
+        errors = np.insert(roots, self.basis.anchor.action, 0.0, axis=0).T
+        errors = np.where(self.supported(), errors, np.nan)
+        position = grid_positions(counts.states, states)[:, None]
+        return self.basis.centre(states), np.where(position < 0, np.nan, errors[position[:, 0]])
+
+    def table(self) -> Influence:
+        """The influences on the rewards by action, without the anchor."""
+        counts, (size, actions) = self.basis.counts, self.basis.counts.visits.shape[1:]
+        others = np.delete(np.arange(actions), self.basis.anchor.action)
+        check_table(size, actions, size * len(others))
+        design = np.einsum("st,ab->sabt", np.eye(size), np.eye(actions)[:, others])
+        penalty: Array | None = None
+        if self.basis.roughness is not None:
+            penalty = np.kron(np.eye(len(others)), self.basis.roughness).astype(np.float64)
+        return influence(
+            cell_counts(counts, np.arange(size), size),
+            self.basis.p_hat.transition[0],
+            design.reshape(size, actions, -1),
+            self.basis.q,
+            self.basis.discount,
+            self.factors(),
+            visits=counts.visits[0] + self.basis.pseudo_count,
+            penalty=penalty,
+        )
+
+    def factors(self) -> tuple[Factor, ...]:
+        """The distributions that P-hat is made of, by the numbers of the actions here."""
+        basis, counts = self.basis, self.basis.counts
+        if not isinstance(basis.anchor, StateAnchor):
+            return frequency_factors(counts, basis.p_hat)
+        change, grid = basis.anchor.exchange, counts.states
+        own = change.counts(counts)
+        rows: Callable[[Any], Any] = partial(change.rows, grid)
+        return tuple(
+            Factor(
+                rows(one.uses),
+                rows(one.feeds),
+                rows(one.outcome),
+                one.worth and exchanged_worth(rows, one.worth),
+            )
+            for one in frequency_factors(own, empirical_transition_probabilities(own))
+        )
+
+    def supported(self) -> NDArray[np.bool_]:
+        """(S, A) whether r(s, a) rests on `fewest` observations of all that it uses."""
+        a = self.basis.anchor.action
+        is_few = self.basis.counts.followed[0] < self.basis.fewest
+        found = ~is_few
+        if self.basis.fewest:
+            systems = np.eye(len(is_few)) - self.basis.discount * self.basis.p_hat.transition[0]
+            uses = np.abs(systems @ np.linalg.inv(systems[a])) > SHARE * (1 + TIE)  # (A, S, S)
+            found &= ~np.any(uses & is_few[:, a], axis=2).T
+        found[:, a] = True
+        return np.asarray(found & self.basis.counts.present[0][:, None])
+
+
+def exchanged_worth(
+    rows: Callable[[Array], Array], worth: Callable[[Array], Array]
+) -> Callable[[Array], Array]:
+    """A factor's worth with exchanged actions."""
+    return lambda v: rows(worth(v))
+
+
+@runtime_checkable
+class Centre(Protocol):
+    """r-hat at which intervals are centred, with its standard errors."""
+
+    def __call__(self, states: Array) -> Array:
+        """(n, A) r-hat."""
+
+    def errors(self, states: Array) -> Array:
+        """(n, A) standard errors."""
+
+
+@dataclass(frozen=True)
+class RowErrors(Errors):
+    """The errors of r-hat on observations."""
+
+    centre: Centre
+
+    def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array, Array]:
+        """(n, A) centres of intervals of r, and standard errors."""
+        return self.centre(states), self.centre.errors(states)
+
+
+def errors_of(estimate: Estimate) -> Errors | None:
+    """The errors of an estimate, by what its method handed over with it."""
+    basis = estimate.basis
+    if isinstance(basis, FormBasis):
+        has_none = basis.q or isinstance(basis, RenewalBasis)
+        return None if has_none else FormErrors(basis, estimate.q_function)
+    if isinstance(basis, FreeBasis):
+        return FreeErrors(basis)
+    return RowErrors(basis) if isinstance(basis, Centre) else None
+
+
+@one_thread()
+def shift_by_frequencies(
+    basis: FormBasis,
+    theta: Array,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    is_borrowed: bool = False,
+) -> Array:
+    """(k,) how far errors of P-hat move theta-hat.
+
+    It is the mean shift when P-hat gets the noise of its frequencies once more. It shows about a
+    third of the bias that the noise causes, or a fifth to a half with finite dependence. With
+    `is_borrowed` it is the standard deviation of theta-hat where each row that was never followed
+    is that of one observation. If moves differ by state, the other states say no more of such a
+    row.
+
+    Args:
+        basis: of a model with transition probabilities by frequencies.
+        theta: (k,) theta-hat.
+        draws: number of them.
+        rng: draws them.
+        is_borrowed: whether it is of the rows that were never followed.
+    """
+    blocks = noisy(basis, theta, draws, rng, is_borrowed=is_borrowed)
+    shift = np.concatenate([found for found, _ in blocks]) - theta
+    return np.asarray(shift.std(axis=0) if is_borrowed else shift.mean(axis=0))
+
+
+def noisy(
+    basis: FormBasis,
+    theta: Array,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    is_borrowed: bool = False,
+) -> Blocks:
+    """Blocks of (n, k) theta and (n, A, S, S) P, with the noise of frequencies once more.
+
+    Each draw counts as many transitions of every (s, a) anew, by P-hat. It takes one Newton step of
+    maximum likelihood from theta-hat, or the method's refit where it has one. With `is_borrowed` it
+    counts one transition of every (s, a) that was never followed, and no other.
+    """
+    model, weights = basis.model, basis.weights
+    cells = cell_counts(model.counts, model.position, len(model.states))
+    choices = model.visits[:1] if weights is None else weights.visits[None]
+    times = cells.sum(axis=2)
+    if is_borrowed:
+        ends = np.maximum(1 - model.transition[0].sum(axis=2, keepdims=True), 0.0)
+        cells = np.concatenate([model.transition[0], ends], axis=2)
+        cells, times = cells / cells.sum(axis=2, keepdims=True), (times == 0).astype(float)
+    seen = times > 0
+    shares = cells[seen] / times[seen][:, None]
+    size = max(1, LARGEST_TABLE // model.transition[0].size)
+    for start in range(0, draws, size):
+        number = min(size, draws - start)
+        transition = np.repeat(model.transition[:1], number, axis=0)
+        drawn = rng.multinomial(times[seen].astype(int), shares, size=(number, len(shares)))
+        transition[:, seen] = (drawn / times[seen][:, None])[..., :-1]
+        if isinstance(basis, RenewalBasis):
+            yield basis.refit(transition), transition
+            continue
+        visits = np.repeat(choices, number, axis=0)
+        given = transition, model.design, model.offset, model.discount
+        first = np.tile(theta, (number, 1))
+        yield nfxp.fit_counts(visits, *given, start=first, max_iterations=1).theta, transition

@@ -1,0 +1,92 @@
+"""Bad arguments of what a user calls on data and on a fit are InputErrors, as in test_bad_input."""
+
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from bus_engine import BUS, KNOWN
+
+import gladius
+from gladius.designs.bus import BUS_REWARD
+from gladius.own_data import markov
+from gladius.own_data.results import plots
+from gladius.panel.record import Transitions
+from gladius.validate import InputError
+
+DATA: Any = BUS.simulate(30, np.random.default_rng(0))
+FRAME: pd.DataFrame = DATA.to_frame()
+FIT: Any = gladius.fit(DATA, "nfxp", reward=BUS_REWARD, **KNOWN)
+LIBRARY: Any = gladius
+MARKOV: Any = markov
+PLOTS: Any = plots
+COLUMNS: dict[str, Any] = {"state": ["s0"], "action": "action", "id": "id", "time": "period"}
+DAYS = [datetime.date(2020, 1, 1), *["later"] * (len(FRAME) - 1)]
+
+
+def read(**changes: Any) -> Transitions:
+    table = FRAME.assign(**changes.pop("columns", {}))
+    return Transitions.from_frame(table, **COLUMNS | changes)
+
+
+CALLS: list[tuple[Callable[[], object], str]] = [
+    (lambda: read(state=None), "state"),
+    (lambda: read(next_state=[]), "next_state"),
+    (lambda: read(categorical=None), "categorical"),
+    (lambda: read(categorical="s0"), "categorical"),
+    (lambda: read(categorical=[["s0"]]), "categorical"),
+    (lambda: read(carry="done"), "carry"),
+    (lambda: read(columns={"period": pd.Series(DAYS, dtype=object)}), "period"),
+    (lambda: read(columns={"id": [[1]] * len(FRAME)}), "id"),
+    (lambda: DATA.split("half"), "fraction"),
+    (lambda: DATA.split(0.5, rng="x"), "rng"),
+    (lambda: DATA.discretise([2]), "bins"),
+    (lambda: LIBRARY.Transitions.from_paths(None, None), "states"),
+    (lambda: LIBRARY.Transitions.from_paths([1, 2], [1]), "states"),
+    (lambda: LIBRARY.Transitions([[1.0]], [0], [[1.0]], feature_names="x"), "feature_names"),
+    (lambda: LIBRARY.Transitions([[1.0]], [0], [[1.0]], action_names=3), "action_names"),
+    (lambda: LIBRARY.fit(DATA, ["bc"], **KNOWN), "method"),
+    (lambda: MARKOV.check_markov(FRAME, **KNOWN), "data"),
+    (lambda: FIT.interval(None), "states[0]"),
+    (lambda: FIT.interval([["a"]]), "states[0, 0]"),
+    (lambda: FIT.conf_int(level="95%"), "level"),
+    (lambda: FIT.counterfactual(reward={0: 1.0, "mend": 2.0}), "reward"),
+    (lambda: FIT.counterfactual(reward=lambda s: s), "change.reward"),
+    (lambda: FIT.counterfactual(reward=lambda s, r: "a"), "change.reward"),
+    (lambda: FIT.counterfactual(reward=lambda s, r: r * np.nan), "change.reward[0, 0, 0]"),
+    (lambda: FIT.counterfactual(transition=np.eye(3)), "change.transition"),
+    (lambda: FIT.counterfactual(rng=-1), "rng"),
+    (lambda: FIT.simulate(3, 3, rng=1.5), "rng"),
+    (lambda: FIT.shift_by_frequencies(rng="x"), "rng"),
+    (lambda: FIT.bootstrap(draws=2, rng="x"), "rng"),
+    (lambda: FIT.bootstrap(3, draws=2), "statistic"),
+    (lambda: FIT.bootstrap(lambda e: e.nothing, draws=2), "statistic"),
+    (lambda: FIT.bootstrap(lambda e: "a", draws=2), "statistic"),
+    (lambda: FIT.bootstrap(lambda e: [[1], [1, 2]], draws=2), "statistic"),
+    (lambda: FIT.bootstrap(lambda e: np.zeros(1 + (e is FIT)), draws=2), "statistic"),
+    (lambda: FIT.wald([[1, 2], [1]]), "restrictions"),
+    (lambda: FIT.wald({FIT.params.index[0]: "a"}), "restrictions[0]"),
+    (lambda: FIT.wald(np.eye(2), "a"), "values"),
+    (lambda: FIT.likelihood_ratio("x"), "smaller"),
+    (lambda: FIT.save(3), "folder"),
+    (lambda: LIBRARY.load(3), "folder"),
+    (lambda: PLOTS.plot_reward(FIT, "s0"), "axes"),
+]
+
+
+@pytest.mark.parametrize(("call", "field"), CALLS)
+def test_a_bad_argument_is_named(call: Callable[[], object], field: str) -> None:
+    with pytest.raises(InputError) as caught:
+        call()
+    assert caught.value.field == field
+    assert len(caught.value.hint) > 10
+
+
+def test_the_calls_are_right_without_the_fault() -> None:
+    """Control: what is named above is the only fault."""
+    assert len(read()) == len(DATA)
+    assert FIT.wald({FIT.params.index[0]: 0.0}) < 1
+    assert FIT.bootstrap(lambda e: np.zeros(2), draws=2, rng=1).shape == (2, 2)
+    assert len(FIT.counterfactual(reward=lambda s, r: r, rng=1, draws=2)) > 2

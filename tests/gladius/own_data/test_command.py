@@ -1,0 +1,236 @@
+"""`python -m gladius` on a small file, and the examples of README and your_data.md."""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pytest
+from bus_engine import KNOWN
+
+import gladius
+from gladius import METHODS
+from gladius.own_data.command import GRID_VALUES, METHOD_HELP, main
+from gladius.own_data.results import saved
+from gladius.register import needs
+
+KEYS = ["--action", "action", "--id", "id", "--time", "period", "--discount", "0.95"]
+KEYS += ["--anchor-reward", "-5"]
+
+
+@pytest.fixture
+def choices(tmp_path):
+    data = gladius.BusEngine().simulate(30, np.random.default_rng(0))
+    frame = data.to_frame().rename(columns={"s0": "mileage", "next_s0": "after"})
+    path = tmp_path / "choices.csv"
+    frame.to_csv(path, index=False)
+    return data, path
+
+
+def test_command_writes_what_fit_finds(choices, tmp_path):
+    data, path = choices
+    out = tmp_path / "results"
+    asked = ["--state", "mileage", "--next-state", "after", "--anchor-action", "1"]
+    assert main([str(path), *asked, *KEYS, "--out", str(out)]) == 0
+    found = pd.read_csv(out / "reward.csv")
+    estimate = gladius.fit(data, anchor_action=1, anchor_reward=-5.0, discount=0.95)
+    at = found[["mileage"]].to_numpy(dtype=float)
+    np.testing.assert_allclose(found["reward"], estimate.reward(at, found["action"].to_numpy()))
+    assert found["observations"].sum() == len(data)
+    np.testing.assert_allclose(found.groupby("mileage")["probability"].sum(), 1.0)
+    names = {"call.txt", "summary.txt", "reward.csv", "reward.png", "choices.png"}
+    assert {path.name for path in out.iterdir()} == names
+
+
+def test_states_where_an_action_never_occurs_are_counted(tmp_path, capsys):
+    """At mileage 3 nobody replaces; silence where every pair occurs or r has features or a form."""
+    mileage = np.tile([1, 2, 3, 2], 30)
+    action = np.tile([0, 1, 0, 0, 1, 0, 0, 1], 15)
+    frame = pd.DataFrame({"mileage": mileage, "action": action, "id": 0, "period": range(120)})
+    path, asked = tmp_path / "choices.csv", ["--state", "mileage", "--anchor-action", "1", *KEYS]
+    frame.to_csv(path, index=False)
+    main([str(path), *asked])
+    assert "in 1 of 3 states, the first mileage = 3.0, some action" in capsys.readouterr().err
+    for other in (["--function-class", "sparse"], ["--method", "nfxp"]):
+        main([str(path), *asked, *other])
+        assert "never occur" not in capsys.readouterr().err
+    frame.loc[2, "action"] = 1
+    frame.to_csv(path, index=False)
+    main([str(path), *asked])
+    assert "never occur" not in capsys.readouterr().err
+
+
+def test_bad_input_is_one_line(choices, capsys):
+    _, path = choices
+    assert main([str(path), "--state", "miles", "--anchor-action", "1", *KEYS]) == 2
+    said = capsys.readouterr().err
+    assert "miles" in said
+    assert "Traceback" not in said
+    assert main([f"{path}.none", "--state", "mileage", "--anchor-action", "1", *KEYS]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_what_is_a_directory_or_no_number_is_told_before_any_work(choices, tmp_path, capsys):
+    """As it stands on the command line: one line, the user's column and what it holds."""
+    data, path = choices
+    frame = data.to_frame()
+    frame.assign(action=frame["action"].map({0: "run", 1: "replace"})).to_csv(tmp_path / "words")
+    frame.assign(done="no").to_csv(tmp_path / "no")
+    asked = ["--state", "s0", "--anchor-action", "1", "--done", "done", *KEYS]
+    for given, start, hint in [
+        ([str(path), "--out", str(path)], "out = ", "it is a file"),
+        ([str(tmp_path)], "csv = ", "it is a directory"),
+        ([str(tmp_path / "words")], "action[0] = 'run': ", "code the actions 0, 1, 2, ..."),
+        ([str(tmp_path / "no")], "done[0] = 'no': ", "as booleans or 1 and 0"),
+    ]:
+        with patch("gladius.own_data.command.fit", side_effect=AssertionError("work had started")):
+            assert main([*given, *asked]) == 2
+        shown = capsys.readouterr().err
+        assert shown.startswith("python -m gladius: " + start)
+        assert hint in shown
+        assert shown.count("\n") == 1
+
+
+def test_a_fit_that_fails_is_no_success(choices, tmp_path):
+    data, _ = choices
+    frame = data.to_frame()
+    frame.loc[0, "s0"] = 1e5
+    path = tmp_path / "spoilt.csv"
+    frame.to_csv(path, index=False)
+    asked = [str(path), "--state", "s0", "--anchor-action", "1", *KEYS]
+    with np.errstate(all="ignore"), pytest.warns(UserWarning, match="if it is a code"):
+        assert main(asked) == 1
+
+
+def test_help_has_an_example(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "python -m gladius choices.csv" in capsys.readouterr().out
+
+
+def test_help_tells_which_methods_assume_a_form():
+    named = set(re.findall(r"\w+", METHOD_HELP)) & set(METHODS)
+    assert named == {name for name in METHODS if "form" in needs(name)} | {"profiled_erm"}
+    assert "linear in the --state columns" in METHOD_HELP
+
+
+def test_a_parametric_method_gets_the_form_that_the_help_promises(choices, tmp_path):
+    data, path = choices
+    out = tmp_path / "results"
+    asked = ["--state", "mileage", "--anchor-action", "1", *KEYS, "--method", "nfxp"]
+    assert main([str(path), *asked, "--next-state", "after", "--out", str(out)]) == 0
+    table = pd.read_csv(out / "reward.csv")
+    form = gladius.LinearReward(
+        lambda x: np.stack([np.column_stack([np.ones(len(x)), x]), np.zeros((len(x), 2))], axis=1),
+        lambda x: np.column_stack([np.zeros(len(x)), np.full(len(x), -5.0)]),
+    )
+    estimate = gladius.fit(data, "nfxp", reward=form, **KNOWN)
+    rewards = estimate.reward(table[["mileage"]].to_numpy(float), table["action"].to_numpy())
+    np.testing.assert_allclose(table["reward"], rewards, atol=1e-8)
+    parameters = pd.read_csv(out / "parameters.csv", index_col="parameter")
+    assert list(parameters.index) == ["constant, action 0", "mileage, action 0"]
+    np.testing.assert_allclose(parameters["se"], estimate.to_frame()["se"], rtol=1e-6)
+    assert "mileage, action 0" in (out / "summary.txt").read_text("utf-8")
+    assert "--method nfxp" in (out / "call.txt").read_text("utf-8")
+    assert (out / "reward.png").stat().st_size > (out / "call.txt").stat().st_size
+
+
+def readme() -> str:
+    return (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+
+
+def your_data() -> str:
+    return (Path(gladius.__file__).parent / "own_data/your_data.md").read_text(encoding="utf-8")
+
+
+def run(page: str) -> dict[str, object]:
+    """What the examples of a page define."""
+    names: dict[str, object] = {}
+    for code in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(code, names)
+    return names
+
+
+@pytest.mark.parametrize("page", [readme, your_data])
+def test_examples_of_the_pages_run(page, capsys):
+    names = run(page())
+    printed = re.findall(r"```text\n(.*?)```", your_data(), re.S)
+    assert capsys.readouterr().out.startswith(printed[0])
+    estimate = names["estimate"]
+    assert estimate.diagnostics.converged
+    np.testing.assert_allclose(estimate.reward(np.array([[1.0]]), 1), -5.0)
+    if page is your_data:
+        np.testing.assert_allclose(names["fit"].params.sort_index(), [-5.0, -1.0], rtol=0.1)
+        after, before = names["after"](estimate)[1], estimate.predict([[5.0]])[1][0]
+        assert after < before - 0.01
+
+
+@pytest.mark.skipif(find_spec("econirl") is None, reason="econirl has the data")
+def test_rust_s_example_has_the_numbers_of_table_ix():
+    head = your_data().split("## What the reward is for")[0]
+    names = run(head)
+    (code,) = re.findall(r"```python rust\n(.*?)```", your_data(), re.S)
+    with pytest.warns(UserWarning, match="increments are not the same in all states"):
+        exec(code, names)
+    found = names["zurcher"].to_frame(kind="outer").sort_index()
+    np.testing.assert_allclose(found["estimate"], [10.075, 2.293], rtol=0.02)
+    np.testing.assert_allclose(found["se"], [1.582, 0.639], rtol=0.05)
+    assert names["common"].p_value(names["buses"]) < 1e-10
+
+
+def test_the_readme_s_example_is_the_first_of_the_page_it_names():
+    (short,) = re.findall(r"```python\n(.*?)```", readme(), re.S)
+    assert re.search(r"```python\n(.*?)```", your_data(), re.S)[1].startswith(short)
+    assert "(gladius/own_data/your_data.md)" in readme()
+
+
+def test_the_page_sorts_the_methods_by_what_they_need():
+    found: dict[str, set[str]] = {}
+    with_errors: set[str] = set()
+    for line in your_data().splitlines():
+        if line.startswith(("| the form", "| the reward", "| neither")):
+            given, _, _, errors = (cell.strip() for cell in line.strip("|").split("|"))
+            methods = {m for m in METHODS if f"`{m}`" in line.split("|")[2]}
+            found[given] = found.get(given, set()) | methods
+            with_errors |= methods if errors in ("`summary()`", "`reward_frame()`") else set()
+    form = {m for m in METHODS if "form" in needs(m)}
+    anchor = {m for m in METHODS if "anchor" in needs(m)} - form
+    assert list(found.values()) == [form, anchor, set(METHODS) - form - anchor]
+    own = {name.partition("[")[0].split()[0] for name in saved.HAD_ERRORS}
+    assert with_errors == own
+
+
+def test_shuffled_rows_are_sorted_by_time_and_the_chosen_features_are_named(tmp_path, capsys):
+    data = gladius.BusEngine(dummies=2).simulate(60, np.random.default_rng(1))
+    frame = data.to_frame().drop(columns=["done", "next_s0", "next_s1", "next_s2"])
+    frame["month"] = frame.groupby("id").cumcount()
+    path, out = tmp_path / "panel.csv", tmp_path / "results"
+    frame.sample(frac=1, random_state=0).to_csv(path, index=False)
+    asked = ["--action", "action", "--id", "id", "--time", "month", "--discount", "0.95"]
+    states = ["--state", "s0", "--state", "s1", "--state", "s2"]
+    anchor = ["--anchor-action", "1", "--anchor-reward", "-5"]
+    assert main([str(path), *states, *asked, *anchor, "--out", str(out)]) == 0
+    said = capsys.readouterr().err
+    assert "features chosen for r: s0\n" in said
+    assert f"profiled_erm sparse, {len(data):,} transitions" in said
+    states = len(np.unique(data.states, axis=0))
+    assert states > 1000
+    assert f"{states:,} states are too many to read" in said
+    table = pd.read_csv(out / "reward.csv")
+    assert len(table) <= 2 * 3 * GRID_VALUES
+    assert set(table["s0"]) == set(np.unique(data.states[:, 0]))
+    rewards = table.query("action == 0").groupby("s0")["reward"].mean()
+    assert rewards[3.0] == pytest.approx(-3.0, abs=0.6)
+
+
+@pytest.mark.parametrize(
+    ("method", "told"), [("nfxp", "parameters"), ("plug_in", ""), ("iq_learn", "no level of r")]
+)
+def test_parameters_and_a_missing_level_are_told(choices, capsys, method, told):
+    _, path = choices
+    main([str(path), "--state", "mileage", "--anchor-action", "1", *KEYS, "--method", method])
+    said = capsys.readouterr().err
+    assert ("parameters" in said) == (told == "parameters")
+    assert ("no level of r" in said) == (told == "no level of r")

@@ -1,0 +1,211 @@
+"""What a fit is held against: the choices along each input, their certainty, and frequencies."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+from scipy.optimize import brentq
+from scipy.special import log_softmax, xlogy
+
+from gladius.own_data.erm import misfit as trust
+from gladius.own_data.erm.observations.features import Inputs
+from gladius.panel.record import Counts
+
+
+def misfits(states: np.ndarray, actions: np.ndarray, policy: np.ndarray) -> tuple[int, ...]:
+    found = trust.misfit_p_values(Inputs.of(states), actions, policy, [0])
+    return tuple(k for k, p in found.items() if p < trust.REJECTED)
+
+
+def test_choices_drawn_from_the_fit_are_no_misfit_and_those_along_an_input_are_one() -> None:
+    rng = np.random.default_rng(1)
+    states = np.column_stack([rng.normal(size=4_000), rng.integers(0, 16, 4_000)])
+    of_first = 1 / (1 + np.exp(-states[:, 0]))
+    policy = np.column_stack([of_first, 1 - of_first])
+    drawn = (rng.uniform(size=4_000) > of_first).astype(np.int64)
+    assert misfits(states, drawn, policy) == ()
+    assert misfits(states, drawn, np.full((4_000, 2), 0.5)) == (0,)
+
+
+def test_each_of_few_values_has_a_bin_of_its_own() -> None:
+    """Ten values are rare, and their effects cancel in neighbours.
+
+    In bins between quantiles, which neighbours share, the statistic is 36.5 on 14 degrees of
+    freedom, and was no misfit. Neighbours joined by hand show none either.
+    """
+    x = np.repeat(np.arange(18.0), [240] * 10 + [700] * 8)
+    share = np.where(x < 10, np.where(x % 2, 0.6, 0.4), 0.5)
+    drawn = (np.random.default_rng(0).uniform(size=len(x)) < share).astype(np.int64)
+    for values, expected in ((x, (0,)), (x // 2, ())):
+        assert misfits(values[:, None], drawn, np.full((len(x), 2), 0.5)) == expected
+
+
+@settings(max_examples=30)
+@given(
+    arrays(np.int64, (7, 100), elements=st.integers(0, 2))
+    | arrays(np.int64, (20, 60), elements=st.integers(0, 2)),
+    st.sampled_from([(0,), (0, 2)]),
+)
+def test_p_values_are_those_of_pearson(actions: Any, others: Any) -> None:
+    """Of scipy for each action but the anchor, on a table of values x 2, with chances by action."""
+    values, each = actions.shape
+    chances = np.array([0.3, 0.5, 0.2])
+    states = np.repeat(np.arange(float(values)), each)[:, None]
+    policy = np.tile(chances, (actions.size, 1))
+    found = trust.misfit_p_values(Inputs.of(states), actions.ravel(), policy, others)[0]
+    statistic = 0.0
+    for a in others:
+        taken = np.sum(actions == a, axis=1)
+        expected = each * np.array([chances[a], 1 - chances[a]])
+        table = np.column_stack([taken, each - taken])
+        statistic += stats.chisquare(table, expected, axis=1).statistic.sum()
+    p = stats.chi2.sf(statistic, values * len(others))
+    expected_p = p if statistic > trust.MISFIT * actions.size else 1.0
+    assert found == pytest.approx(expected_p, rel=1e-9, abs=1e-300)  # the order of a sum
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [(1, ()), (10, (0,))])
+def test_one_choice_where_few_are_expected_is_no_misfit(chosen: int, expected: Any) -> None:
+    """20 values with 10 rows, in which 1/1000 of a choice is expected.
+
+    One choice over its own variance would be a chi-square of 998 on 20 degrees of freedom.
+    """
+    x, is_first = np.repeat(np.arange(20.0), 10), np.arange(200) < chosen
+    policy = np.tile([1e-4, 1 - 1e-4], (200, 1))
+    assert misfits(x[:, None], np.where(is_first, 0, 1), policy) == expected
+
+
+@pytest.mark.parametrize("rare", [-1.0, 1.0])
+def test_what_a_nearly_constant_input_rarely_is_has_a_bin_apart(rare: float) -> None:
+    """Pooled with the usual value, the 180 choices that are all wrong would drown in noise."""
+    is_rare = np.arange(6_000) % 33 == 7
+    states = np.where(is_rare, rare, 0.0)[:, None]
+    actions = np.where(is_rare, 0, np.arange(6_000) % 2)
+    assert misfits(states, actions, np.full((6_000, 2), 0.5)) == (0,)
+
+
+def test_a_misfit_that_does_not_matter_is_not_reported() -> None:
+    """Log-odds off by .01 are far from chance in 10^7 observations, and negligible."""
+    size = 10_000_000
+    states = np.repeat([0.0, 1.0], size // 2)[:, None]
+    policy = np.full((size, 2), 0.5)
+    for shift, expected in ((0.0025, ()), (0.02, (0,))):
+        actions = np.ones(size, dtype=np.int64)
+        for start, share in ((0, 0.5 + shift), (size // 2, 0.5 - shift)):
+            actions[start : start + int(share * size / 2)] = 0
+        assert misfits(states, actions, policy) == expected
+
+
+def test_choices_that_are_certain_or_worse_than_chance_are_reasons_against_a_fit() -> None:
+    visits = np.array([[30.0, 10.0], [20.0, 20.0]])
+    for odds, reasons in ((1.0, []), (-2.0, [1]), (20.0, [0, 1])):
+        policy = np.array([[1 / (1 + np.exp(-odds)), 1 / (1 + np.exp(odds))]] * 2)
+        nll = -np.sum(visits * np.log(policy))
+        holds = list(trust.of_choices(visits, policy, nll).values())
+        assert [i for i, is_so in enumerate(holds) if is_so] == reasons
+
+
+PAIR = arrays(np.int64, (2, 60), elements=st.integers(0, 3))
+
+
+@settings(max_examples=50)
+@given(PAIR, arrays(np.int64, 60, elements=st.integers(-30, 30)), st.floats(0, 0.99))
+def test_zeta_is_compared_with_next_values_in_cells(
+    rows: Any, tenths: Any, discount: float
+) -> None:
+    """Against a loop over cells and actions."""
+    (cells, actions), residual = rows, tenths / 10
+    noise = {a: np.mean(residual[actions == a] ** 2) for a in actions}
+    statistic = bias = 0.0
+    pairs = set(zip(cells.tolist(), actions.tolist(), strict=True))
+    for cell, a in pairs:
+        e = residual[(cells == cell) & (actions == a)]
+        bias += discount**2 * (e.sum() ** 2 - e @ e) / len(e)
+        if e.any():
+            statistic += e.sum() ** 2 / max(e @ e, len(e) * noise[a])
+    matters = bias > trust.BIAS**2 * 60
+    expected = stats.chi2.sf(statistic, len(pairs)) if matters else 1.0
+    found = trust.value_p_value(cells, actions, residual, discount)
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_pairs_have_a_cell_for_each_of_few_values_and_their_tests_are_counted() -> None:
+    """Columns of 12 values, 13 values in six bins, and two dummies of one category.
+
+    Of choices there is a test in finer cells too, with a bin for each of the 13 values.
+    """
+    rng = np.random.default_rng(0)
+    third = rng.integers(0, 3, 5_000)
+    columns = [rng.integers(0, 12, 5_000), rng.integers(0, 13, 5_000), third == 1, third == 2]
+    sizes: list[int] = []
+
+    def test(cells: Any) -> float:
+        sizes.append(len(np.unique(cells)))
+        return 0.2
+
+    inputs = Inputs.of(np.stack(columns, axis=1).astype(float))
+    found = trust.pair_p_values(inputs, [(0,), (1,), (2, 3)], test, lambda _: 0.3)
+    assert found == pytest.approx({(0, 1): 0.6, (0, 2): 0.6, (1, 2): 0.6})
+    assert sizes[0] in (72, 84)  # 13 values in bins: values on an edge have one of their own
+    assert sizes[::2] == [sizes[0], 36, sizes[0] // 4]
+    assert sizes[1::2] == [12 * 13, 36, 13 * 3]
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize(("sd", "unit"), [(0.7, 1.0), (100.0, 100.0)])
+def test_a_thin_band_is_seen_along_a_sum_or_a_difference(
+    sign: float, sd: float, unit: float
+) -> None:
+    """It is in no cell alone: the least p-value was above 1e-4.
+
+    With the columns as given, whatever their spreads are; in other units, with both standardised.
+    Choices that are drawn from the fit are no misfit, and the tests of the pair are counted.
+    """
+    rng = np.random.default_rng(7)
+    x, y, chance = rng.normal(size=5_000), sd * rng.normal(size=5_000), rng.uniform(size=5_000)
+    inputs, policy = Inputs.of(np.stack([x, y], axis=1)), np.full((5_000, 2), 0.5)
+    in_band = np.abs(x + sign * y / unit - 0.2) < 0.1
+
+    def found(choices: Any) -> float:
+        def test(bins: Any) -> float:
+            return trust.p_value(bins, choices.astype(np.int64), policy, [0], excess=True)
+
+        return trust.pair_p_values(inputs, [(0,), (1,)], test, lambda _: 1.0)[0, 1]
+
+    assert found(chance < np.where(in_band, 0.85, 0.48)) < trust.REJECTED
+    assert found(chance < 0.5) > 0.01
+    counted = trust.pair_p_values(inputs, [(0,), (1,)], lambda _: 0.01, lambda _: 1.0)
+    assert counted[0, 1] == pytest.approx(0.07)
+
+
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_frequencies_are_likelier_beyond_ten_deviations_of_a_chi_square(share: float) -> None:
+    """Two states with 3 and 2 visited actions have 3 degrees of freedom."""
+    visits = np.array([[40.0, 30.0, 30.0], [20.0, 80.0, 0.0]])
+    frequencies = visits / visits.sum(axis=1, keepdims=True)
+
+    def q(shift: float) -> Any:
+        return np.log(np.maximum(frequencies, 1e-9)) + np.array([shift, 0.0, 0.0])
+
+    def gain(shift: float) -> float:
+        """Twice that of the frequencies over a policy with other odds of action 0."""
+        return 2 * float(
+            np.sum(xlogy(visits, frequencies) - visits * log_softmax(q(shift), axis=1))
+        )
+
+    bar = 3 + 10 * np.sqrt(2 * 3)
+    shift = brentq(lambda x: gain(x) - share * bar, 0.0, 5.0)
+    counts = Counts(np.arange(2.0)[:, None], visits[None], np.zeros((1, 3, 2, 2)))
+    assert trust.is_worse_than_frequencies(counts, q(shift)[None]).tolist() == [share > 1]
+
+
+def test_frequencies_beat_a_policy_that_is_far_from_them() -> None:
+    visits = np.array([[[80.0, 20.0], [30.0, 70.0], [50.0, 50.0]]])
+    counts = Counts(np.arange(3.0)[:, None], visits, np.zeros((1, 2, 3, 3)))
+    near = np.log(visits + np.array([2.0, -2.0]))
+    assert not trust.is_worse_than_frequencies(counts, near).any()
+    assert trust.is_worse_than_frequencies(counts, np.zeros((1, 3, 2))).all()
