@@ -21,7 +21,6 @@ the modules `gladius.plots` and `gladius.own_data.markov`.
 
 from typing import TYPE_CHECKING
 
-from gladius.register import METHODS
 from gladius.validate import InputError
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from gladius.own_data.results.results import Results
     from gladius.own_data.results.saved import load
     from gladius.panel.record import Transitions
+    from gladius.register import METHODS
 else:
     from importlib import import_module
 
@@ -45,6 +45,7 @@ else:
         "Estimate": "gladius.model.estimate",
         "KnownTransitions": "gladius.model.reward_form",
         "LinearReward": "gladius.model.reward_form",
+        "METHODS": "gladius.own_data",  # which registers its method
         "PooledIncrements": "gladius.model.increments",
         "Results": "gladius.own_data.results.results",
         "TabularMDP": "gladius.model.mdp",

@@ -1,6 +1,7 @@
 """The register of methods: a further one is a file and a line here.
 
-`fit` of `gladius.own_data.door` and the cells of the reproduction find each method by its name.
+Whoever fits finds each method by its name. Code that stands on this half of the library adds its
+methods to METHODS when it is imported; `gladius.METHODS` has them all.
 """
 
 import inspect
@@ -19,7 +20,6 @@ from gladius.validate import InputError
 # actions and the discount factor.
 METHODS = {
     "gladius": "gladius.paper.protocols",
-    "profiled_erm": "gladius.own_data.erm.estimator",
     "nfxp": "gladius.baselines.nfxp",
     "ccp": "gladius.baselines.ccp",
     "mpec": "gladius.baselines.mpec",
@@ -42,16 +42,6 @@ PROTOCOLS = {
     "author": "gladius.paper.author",
     "max_oracle": "gladius.paper.max_oracle",
 }
-
-# function classes of "profiled_erm" that work on observations -> module with `Options`, and
-# `fit_rows(transitions, anchor, discount, options)` of one data set
-ROW_CLASSES = {
-    "sparse": "gladius.own_data.erm.observations.sparse",
-    "mlp": "gladius.own_data.erm.observations.network",
-}
-
-# methods in which a choice counts whose next state was not observed; the others leave it out
-CHOICES_ALONE = ("profiled_erm", "plug_in", "nfxp", "ccp", "mpec", "ml_irl", "bc")
 
 KNOWLEDGE = {
     "next": "the observed next states",

@@ -19,7 +19,6 @@ import pytest
 import gladius
 from gladius.model.reward_form import linear_in_features
 from gladius.panel import record
-from gladius.register import METHODS
 from proofs_checks.digests import Definitions
 
 ROOT = Path(__file__).parents[1]
@@ -296,7 +295,7 @@ def test_little_has_to_be_read_before_a_method_is_understood() -> None:
         name: sum(
             length(*site.rpartition(".")[::2]) for site in definitions.reached(f"{module}:fit")
         )
-        for name, module in METHODS.items()
+        for name, module in gladius.METHODS.items()
     }
     assert statistics.median(distances.values()) <= READING_DISTANCE, distances
     assert length("gladius.register", "needs") == 3

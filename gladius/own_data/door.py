@@ -17,6 +17,7 @@ from gladius.model.increments import PooledIncrements
 from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis
 from gladius.model.state_anchor import ANSWERS, AnchorAction, StateAnchor, read_anchor_action
+from gladius.own_data.erm import ROW_CLASSES
 from gladius.own_data.formula import linear_reward
 from gladius.own_data.frame import complete, warn_of_codes
 from gladius.own_data.results.results import Results
@@ -25,6 +26,8 @@ from gladius.panel.record import Transitions
 from gladius.solvers.threads import one_thread
 from gladius.validate import InputError, check_discount, check_options, needs_torch
 
+# methods in which a choice counts whose next state was not observed; the others leave it out
+CHOICES_ALONE = ("profiled_erm", "plug_in", "nfxp", "ccp", "mpec", "ml_irl", "bc")
 SHIFT = 0.5  # standard errors
 DIFFERENT = 1e-4  # p-value of equal increments
 
@@ -126,7 +129,7 @@ def fit(
             raise InputError(f"transitions.{name}", different[0], "give all data sets the same")
     with needs_torch("method", method):
         function = register.method(method)
-    if method not in register.CHOICES_ALONE or options.get("function_class") == "mlp":
+    if method not in CHOICES_ALONE or options.get("function_class") == "mlp":
         data = [complete(rows, method) for rows in data]
     action, exchange = read_anchor_action(data, anchor_action)
     own = data
@@ -153,7 +156,7 @@ def fit(
     beta = check_discount(discount)
     if method == "profiled_erm":  # loaded below, its torch would keep the caller's threads
         with suppress(ModuleNotFoundError):  # the class smooth does without torch
-            import_module(register.ROW_CLASSES["sparse"])
+            import_module(ROW_CLASSES["sparse"])
     with one_thread(*(rows.states for rows in data)), needs_torch("method", method):
         start_time = time.process_time()
         try:

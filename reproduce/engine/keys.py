@@ -11,7 +11,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gladius.register import METHODS, PROTOCOLS, ROW_CLASSES
+from gladius.own_data.erm import ROW_CLASSES
+from gladius.register import METHODS, PROTOCOLS
 from gladius.solvers.compiled import IS_COMPILED
 from gladius.validate import InputError
 from proofs_checks.digests import Definitions, sha256

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from gladius.register import METHODS, ROW_CLASSES
+from gladius.own_data.erm import ROW_CLASSES  # and registers profiled_erm
+from gladius.register import METHODS
 from gladius.validate import Array as Array
 from gladius.validate import InputError, check_choice, check_whole
 from reproduce.engine.register import FUNCTIONS

@@ -17,7 +17,6 @@ from nbconvert import HTMLExporter
 from nbconvert.preprocessors import ExecutePreprocessor
 
 import gladius
-from gladius.register import METHODS
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.store import write
 from reproduce.pages import findings, report
@@ -131,7 +130,7 @@ def interface(folder: Path) -> None:
     for name in gladius.__all__:
         setattr(gladius, name, getattr(gladius, name))  # pdoc sees what has been imported
     pdoc.render.configure(docformat="google", show_source=False)
-    others = sorted({*MODULES, *METHODS.values()} - {"gladius"})
+    others = sorted({*MODULES, *gladius.METHODS.values()} - {"gladius"})
     pdoc.pdoc("gladius", r"!gladius\..*", *others, output_directory=folder)
     for page in folder.rglob("*.html"):
         write(page, anchored(page.read_text("utf-8")))

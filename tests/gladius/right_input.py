@@ -15,7 +15,6 @@ from gladius.model.estimate import Diagnostics, Estimate
 from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import check_anchor_support
 from gladius.panel.record import Transitions, group
-from gladius.register import METHODS
 from gladius.validate import InputError
 
 
@@ -88,7 +87,7 @@ def fit(**change: Any) -> Any:
         "discount": 0.9,
     }
     before = Spy.calls
-    with patch.dict(METHODS, spy="spy"):
+    with patch.dict(gladius.METHODS, spy="spy"):
         try:
             fitted = gladius.fit(**(right | change))
         except InputError:

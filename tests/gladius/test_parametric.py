@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gladius import fit
+from gladius import METHODS, fit
 from gladius.model.parametric import make_model
 from gladius.model.reward_form import KnownTransitions, LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.register import METHODS, takes
+from gladius.register import takes
 from gladius.solvers.networks import Training
 from gladius.validate import Array, InputError
 

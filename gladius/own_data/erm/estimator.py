@@ -37,11 +37,11 @@ from gladius.model.estimate import Estimate, Fit, counts_estimates
 from gladius.model.frequencies import bellman_q, check_support
 from gladius.model.risk import grouped_risk
 from gladius.model.state_anchor import StateAnchor, on_counts, transition_probabilities
+from gladius.own_data.erm import ROW_CLASSES
 from gladius.own_data.erm.misfit import PER_COEFFICIENT, RARE
 from gladius.own_data.erm.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
 from gladius.panel.anchor import Anchor, check_anchor_support
 from gladius.panel.record import Counts, Transitions, group, never_followed
-from gladius.register import ROW_CLASSES
 from gladius.validate import Array, InputError, check_choice, check_options, check_positive
 
 TITLE, NEEDS = "Profiled ERM", ("next", "anchor")

@@ -19,6 +19,7 @@ import gladius
 from gladius import Transitions, register
 from gladius.designs.bus import BUS_REWARD
 from gladius.own_data.command import main
+from gladius.own_data.erm import ROW_CLASSES
 from gladius.own_data.results.plots import plot_choices, plot_reward
 from gladius.validate import InputError
 
@@ -55,7 +56,7 @@ def test_the_help_of_fit_lists_every_option() -> None:
     expected["profiled_erm"] = {"function_class"}
     for name, module in {
         "smooth": "gladius.own_data.erm.estimator",
-        **register.ROW_CLASSES,
+        **ROW_CLASSES,
     }.items():
         own = {field.name for field in fields(import_module(module).Options)}
         expected[f"profiled_erm, {name}"] = own - {"function_class"}
