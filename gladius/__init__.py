@@ -55,11 +55,12 @@ else:
     }
 
     SUBMODULES = {
+        "frame": "gladius.own_data.frame",
         "results": "gladius.own_data.results",
         "plots": "gladius.own_data.results.plots",
         "markov": "gladius.own_data.markov",
     }
-    SUBMODULES |= {room: f"gladius.{room}" for room in ("designs", "model", "panel")}
+    SUBMODULES |= {room: f"gladius.{room}" for room in ("designs", "model", "own_data", "panel")}
 
     def __getattr__(name: str) -> object:
         if name in SUBMODULES:

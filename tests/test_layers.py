@@ -7,6 +7,8 @@ and dotted names handed to `import_module` or kept in a register count as well.
 import ast
 import re
 import statistics
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -174,6 +176,25 @@ def test_a_right_import_passes(module: str, source: str) -> None:
 def test_a_package_resolves_its_own_relative_imports() -> None:
     assert violations("from .designs import bus", "gladius.baselines", is_package=True) == []
     assert violations("from ..designs import bus", "gladius.baselines", is_package=True) != []
+
+
+OWN = "gladius.own_data"  # a user's tools, on top of what checks the paper
+LATE = """if True:
+    import sys, gladius
+    from gladius.register import METHODS
+    paper = {*METHODS}
+    data = gladius.BusEngine().simulate(2, rng=0)
+    assert "own_data" not in "".join(sys.modules), data  # nor does its line need data frames
+    assert len(data.to_frame()) == len(data)
+    print({*METHODS} - paper, gladius.METHODS is METHODS)
+"""
+
+
+def test_own_data_is_loaded_late_and_then_registers_its_method() -> None:
+    """In a process of its own, since other tests load it."""
+    command = [sys.executable, "-c", LATE]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("{'profiled_erm'} True\n", "")
 
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.

@@ -16,7 +16,6 @@ from scipy.stats import hypergeom, ks_2samp, norm
 from gladius.panel.record import (
     Categories,
     Transitions,
-    action_labels,
     check_actions,
     check_ended,
     check_labels,
@@ -445,19 +444,6 @@ def _labelled(data: Transitions, states: Array) -> dict[Hashable, ArrayLike]:
         labels = np.array([*levels, None], dtype=object)
         found[name] = labels[np.where(np.isnan(own).any(axis=1), -1, index)]
     return found
-
-
-def in_words(data: Transitions) -> str:
-    """A line on rows, trajectories, states, gaps and shares of actions."""
-    number, states = len(np.unique(data.trajectory)), len(np.unique(data.states, axis=0))
-    names = action_labels(data)
-    shares = np.bincount(data.actions, minlength=len(names)) / len(data)
-    taken = ", ".join(f"{name} {share:.0%}" for name, share in zip(names, shares, strict=True))
-    lost, ended = np.count_nonzero(~data.followed), np.count_nonzero(data.done)
-    return (
-        f"<Transitions: {len(data):,} rows of {number:,} trajectories, {states:,} states of"
-        f" {', '.join(data.columns)}; {taken}; {ended:,} ends, {lost:,} rows without a next state>"
-    )
 
 
 def _periods(data: Transitions) -> Integers:

@@ -18,9 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from gladius.validate import Array, InputError, check_finite, check_whole, generator, shaped
 from gladius.validate import Integers as Integers
 
-LATER = {
-    "frames": "gladius.own_data.frame"
-}  # who reads or writes a data frame loads it, and no fit
+LATER = {"frames": "gladius.panel.frame"}  # who reads or writes a data frame loads it, and no fit
 Categories = Mapping[str, tuple[Any, ...]]
 LARGEST_INTEGER = 2.0**53  # beyond it, neighbouring whole numbers share one float64
 

@@ -158,7 +158,8 @@ def test_the_summary_has_the_columns_on_which_the_reward_depends() -> None:
 
 def test_the_names_of_the_package_are_its_own() -> None:
     names = {name for name in dir(gladius) if not name.startswith("__")}
-    assert names == {*gladius.__all__, "designs", "markov", "model", "panel", "plots", "results"}
+    rooms = {"designs", "model", "own_data", "panel", "results"}
+    assert names == {*gladius.__all__, *rooms, "frame", "markov", "plots"}
 
 
 def test_a_reward_without_actions_is_that_of_all() -> None:
