@@ -57,6 +57,12 @@ MOVED = {
     "worlds.bus": "designs.bus",
     "worlds.inputs_bus": "designs.inputs_bus",
 }
+# beginning of a name in a file of 0.4 -> today's
+MOVED_SINCE = {
+    "erm.": "own_data.erm.",
+    "model.formula:": "own_data.formula:",
+    "results.": "own_data.results.",
+}
 DROPPED = ("wider",)  # fields of objects in older files
 # methods whose results in older files have standard errors, which are found again
 HAD_ERRORS = {"nfxp", "ccp", "mpec", "ml_irl[exact]", "plug_in"}
@@ -125,7 +131,8 @@ def load(folder: Path | str, *, trust: Sequence[str] = ()) -> Any:
     with _intact(array_file), array_file.open("rb") as file, np.load(file) as stored:
         arrays = dict(stored)  # of pickled objects there are none: `np.load` refuses them
     with _intact(json_file), needs_torch("folder", str(folder)):
-        value = content["value"] if number > 1 else json.loads(_in_todays_names(text))
+        content = content if number == FORMAT else json.loads(_in_todays_names(text, number))
+        value = content["value"] if number > 1 else content
         return _decoded(value, arrays, trust)
 
 
@@ -171,8 +178,12 @@ def _files(folder: Path | str) -> list[Path]:
     return [Path(folder) / name for name in FILES]
 
 
-def _in_todays_names(text: str) -> str:
-    """The JSON file of 0.3, whose modules have moved since."""
+def _in_todays_names(text: str, number: int) -> str:
+    """The JSON file of an older format, whose modules have moved since."""
+    if number > 1:
+        for old, new in MOVED_SINCE.items():
+            text = text.replace(f'"gladius.{old}', f'"gladius.{new}')
+        return text
     for old, new in MOVED.items():
         text = text.replace(f'"gladius.{old}:', f'"gladius.{new}:')
     text = text.replace(

@@ -39,6 +39,26 @@ def test_a_folder_of_0_3_can_be_saved_again(tmp_path: Path) -> None:
     assert gladius.load(tmp_path).summary() == gladius.load(FOLDER / "smooth").summary()
 
 
+def of_formula() -> gladius.Results:
+    data, known = gladius.BusEngine().simulate(60, rng=0), {"anchor_action": 1, "discount": 0.95}
+    reward = "0 + s0:action_0 + action_1"
+    return gladius.fit(data, "nfxp", reward=reward, anchor_reward=-5.0, **known)
+
+
+@pytest.mark.parametrize("name", ["smooth", "sparse", "formula"])
+def test_a_folder_of_0_4_names_modules_that_have_moved(name: str, tmp_path: Path) -> None:
+    fit = of_formula() if name == "formula" else gladius.load(FOLDER / name)
+    fit.save(tmp_path)
+    file = tmp_path / "results.json"
+    text = file.read_text("utf-8").replace('"format": 3', '"format": 2')
+    older = text.replace('"gladius.own_data.formula:', '"gladius.model.formula:')
+    older = older.replace('"gladius.own_data.', '"gladius.')
+    assert older.count('"gladius.') == text.count('"gladius.')
+    file.write_text(older, "utf-8")
+    (tmp_path / "SHA256SUMS").unlink()  # 0.4 wrote none
+    assert gladius.load(tmp_path).summary() == fit.summary()
+
+
 def test_a_folder_of_a_later_release_is_refused(tmp_path: Path) -> None:
     shutil.copytree(FOLDER / "smooth", tmp_path, dirs_exist_ok=True)
     (tmp_path / "results.json").write_text('{"format": 4, "value": null}')
