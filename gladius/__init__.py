@@ -1,6 +1,7 @@
 """GLADIUS, checked: offline inverse reinforcement learning and dynamic discrete choice.
 
-Rooms, from the ground up; each imports only those above it in this list:
+The library has two halves. These rooms check the paper, from the ground up, and each imports only
+those above it in this list:
 
 - `validate`: errors that name the field, the value and what to do;
 - `register`: the name of each method, and the module that it stands for;
@@ -9,14 +10,14 @@ Rooms, from the ground up; each imports only those above it in this list:
 - `model`: the paper's model and its estimated parts;
 - `paper`: **the paper's Algorithms 1 and 2, and the author's procedure**; start reading here;
 - `baselines`: the other methods of the paper's Table 1;
-- `erm`: profiled ERM, our own estimator of the paper's risk, and the default of `fit`;
-- `designs`: simulation designs, and whatever else knows the truth; no estimator imports it;
-- `results`: what a fit says;
-- `methods`: the door, `fit`;
-- `markov`: a test of whether the observed states suffice.
+- `designs`: simulation designs, and whatever else knows the truth; no estimator imports it.
+
+The other half, `gladius.own_data`, is for data of your own and stands on the first: it has our
+estimator, `fit`, what a fit says, and the command. Only this module and `gladius.__main__` name it,
+so the check of the paper can be read, and runs, without it.
 
 The names below are imported on first use: a program that needs one does not load the others. So are
-the modules `gladius.plots` and `gladius.own_data.markov`.
+the modules `gladius.plots` and `gladius.markov`.
 """
 
 from typing import TYPE_CHECKING

@@ -180,7 +180,3 @@ def command() -> int:
     """`main` for a shell, where a warning is one line."""
     warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
     return main()
-
-
-if __name__ == "__main__":
-    sys.exit(command())
