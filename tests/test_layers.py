@@ -236,7 +236,8 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
     """By another route: every module of that half and of the proofs runs, and own_data cannot."""
     names = [name for _, name in modules() if name.startswith(LAYERS[:2]) and name not in FACES]
     apart = (OWN, "proofs_checks.plain")
-    names = [name for name in names if not within(name, *apart) and "__main__" not in name]
+    names = [name for name in names if not any(within(name, one) for one in apart)]
+    names = [name for name in names if "__main__" not in name]
     for more, code in ((["gladius.own_data"], 1), ([], 0)):  # the control first
         command = [sys.executable, "-c", ALONE, *more, *names]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -245,7 +246,9 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
-STATEMENTS = {"gladius": 10_452, "proofs_checks": 7_378, "reproduce": 7_779, "tests": 17_062}
+# Those of gladius are without own_data.
+STATEMENTS = {"gladius": 6_199, "gladius/own_data": 4_266, "proofs_checks": 7_378}
+STATEMENTS |= {"reproduce": 7_780, "tests": 17_108}
 
 
 def sources(package: str) -> dict[str, str]:
