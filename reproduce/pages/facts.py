@@ -11,17 +11,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from reproduce.cells import public_fits
+from reproduce.cells.converging import DESIGNS, TRAJECTORIES
+from reproduce.cells.fits import TRAJECTORIES as SIZES
 from reproduce.cells.public_trainings import EPOCHS, batch_of
-from reproduce.exhibits import table_4
+from reproduce.exhibits import converging, table_4
 from reproduce.pages import trainings
 from reproduce.pages.numbers import Numbers, printed, ratios
 from reproduce.pages.trainings import Size
-from reproduce.paper import origins, scorecard
-from reproduce.paper.judge import DIFFERS, UNCLEAR
+from reproduce.paper import compare, origins, scorecard
+from reproduce.paper.judge import DIFFERS, UNCLEAR, number
 from reproduce.paper.published import MILEAGE_TABLES, PROCEDURE
 from reproduce.paper.scorecard import Account
+from reproduce.paper.targets import MET
 
 Sizes = tuple[int, ...]  # numbers of trajectories
 NO_BIAS, SAME = 1e-20, 1e-9  # of a loss at Q*, and of a density: rounding alone
@@ -400,6 +404,90 @@ def letter(numbers: Numbers) -> Letter:
 
 
 @dataclass(frozen=True)
+class ExactStep:
+    """GLADIUS with an exact inner step (ours) on fresh data. Errors are `mean (standard error)`."""
+
+    sizes: list[list[str]]  # N; public procedure by true r, last epoch; plug-in; ours, public data
+    inputs: list[list[str]]  # K; profiled ERM: network, sparse; ours: all, halving, public data
+    changes: list[list[str]]  # of the ablation; error, median, how many converged
+    ended: list[list[str]]  # another design; ours, the plug-in, how many converged
+    to_plug_in: str  # `k of n` sizes at which it is shown to be no worse than the plug-in
+    to_public: str  # than the last epoch of the public procedure
+    converged: str  # of all fits at K = 0
+    margin: str  # per cent of an error, within which it is no worse
+    sets: int  # data sets at each N
+    input_sets: int  # of each change and design, and the most at a K
+    fewest: int  # at a K
+    by_truth: str  # of the public procedure by true r, at N = `trajectories`; then its last epoch's
+    last: str
+    plug_in: str
+    ours: str
+    trajectories: int
+
+
+def exact_step(numbers: Numbers) -> ExactStep:
+    """What the exact inner step gives, for the authors."""
+    frame = numbers.lines(converging.NAME, "*", "*", "*", "*")
+    of = {tuple(line[name] for name in compare.KEY): line for line in frame.to_dict("records")}
+    checks = pd.read_csv(numbers.folder / f"{converging.NAME}_checks.csv")
+    by_n = [converging.size_row(n) for n in SIZES]
+
+    def error(row: str, column: str, protocol: str, statistic: str = "MAPE") -> str:
+        if (line := of.get((row, column, protocol, statistic))) is None:
+            return "not run"
+        text = number(line["value"])
+        return f"{text} ({number(line['se'])})" if math.isfinite(line["se"]) else text
+
+    def converged(rows: list[str], column: str, protocol: str) -> str:
+        lines = [of[row, column, protocol, "repetitions not ok"] for row in rows]
+        fits, failed = (sum(x[name] for x in lines) for name in ("repetitions", "value"))
+        return f"{fits - failed:.0f} of {fits:.0f}"
+
+    def shown(other: str) -> str:
+        at_sizes = checks["column"].eq(converging.COLUMN) & checks["row"].isin(by_n)
+        lines = checks[
+            at_sizes & checks["statistic"].str.startswith(f"paired difference to {other}")
+        ]
+        return f"{lines['verdict'].eq(MET).sum()} of {len(lines)}"
+
+    ours, public = converging.ORACLE, converging.ON_PUBLIC
+    at_n = converging.PUBLIC_BEST, converging.PUBLIC_LAST, converging.PLUG_IN, ours, public
+    at_k = converging.NETWORK, converging.SPARSE, ours, converging.HALVING, public
+    main, changes = converging.size_row(TRAJECTORIES), []
+    for change in converging.CHANGES:
+        key = main, converging.ABLATION, f"fresh {change}"
+        line = error(*key), error(*key, "MAPE median"), converged([main], *key[1:])
+        changes.append([change, *line])
+    return ExactStep(
+        sizes=[
+            [f"{n:,}", *(error(converging.size_row(n), *which) for which in at_n)] for n in SIZES
+        ],
+        inputs=[[f"{k}", *(error(f"{k}", *which) for which in at_k)] for k in converging.INPUTS],
+        changes=changes,
+        ended=[
+            [
+                design,
+                *(error(design, *which) for which in (ours, converging.PLUG_IN)),
+                converged([design], *ours),
+            ]
+            for design in DESIGNS
+        ],
+        to_plug_in=shown(converging.PLUG_IN[0]),
+        to_public=shown(converging.PUBLIC),
+        converged=converged(by_n, *ours),
+        margin=f"{converging.MARGIN:.0f}",
+        sets=converging.SETS,
+        input_sets=converging.INPUT_SETS,
+        fewest=converging.ALL_SETS_ABOVE,
+        by_truth=error(main, *converging.PUBLIC_BEST),
+        last=error(main, *converging.PUBLIC_LAST),
+        plug_in=error(main, *converging.PLUG_IN),
+        ours=error(main, *ours),
+        trajectories=TRAJECTORIES,
+    )
+
+
+@dataclass(frozen=True)
 class Digits:
     """Numbers that the paper prints outside Table 1, and those that come out to the last digit."""
 
@@ -554,6 +642,7 @@ FACTS = (
         as_printed,
         brackets,
         digits,
+        exact_step,
         experts,
         gumbel,
         ledger,

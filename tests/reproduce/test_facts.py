@@ -30,7 +30,15 @@ Line = dict[str, str]
 Change = Callable[[Line], object]
 LEDGER = "claims"
 READ = (
-    *("accuracy", "double_sampling", "figure_1", "figure_gumbel", "stability"),
+    *(
+        "accuracy",
+        "converging",
+        "converging_checks",
+        "double_sampling",
+        "figure_1",
+        "figure_gumbel",
+        "stability",
+    ),
     *("table_1", "table_2", "table_2_author", "table_4", LEDGER),
 )
 
@@ -457,6 +465,46 @@ def test_the_printed_algorithm_says_how_many_fits_failed(planted: Callable[..., 
     assert text in page(folder, "deviations.md")
     printed = lines("table_2", ROOT / "paper_tables/published", column="Rust", statistic="MAPE")
     assert facts.brackets(Numbers(folder)) == [float(x["se"]) / float(x["value"]) for x in printed]
+
+
+def test_the_exact_step_s_numbers_are_the_study_s(planted: Callable[..., Path]) -> None:
+    main, columns = {"row": "N=1000"}, ("public procedure", "max-oracle", "Plug-in")
+    before = facts.exact_step(Numbers(GENERATED))
+    for number, column in enumerate(columns):
+        change = {"value": f"{40 + number}", "se": ".25"}
+        key = main | {"column": column, "protocol": "fresh*", "statistic": "MAPE"}
+        folder = planted("converging", lambda x, new=change: x.update(new), **key)
+    key = main | {"column": "max-oracle", "statistic": "repetitions not ok"}
+    folder = planted("converging", lambda x: x.update(value="31"), **key)
+    absolute = {
+        "column": "ablation",
+        "protocol": "fresh absolute*",
+        "statistic": "repetitions not*",
+    }
+    folder = planted("converging", lambda x: x.update(value="3"), **absolute)
+    lost = {"column": "max-oracle", "statistic": "paired difference to public*", "verdict": "met"}
+    folder = planted("converging_checks", lambda x: x.update(verdict="missed"), row="N=50", **lost)
+    found = facts.exact_step(Numbers(folder))
+    assert (found.last, found.ours, found.plug_in) == (
+        "40.00 (0.25)",
+        "41.00 (0.25)",
+        "42.00 (0.25)",
+    )
+    texts = [f"{x} (0.25)" for x in ("40.00", "40.00", "42.00", "41.00")]
+    assert found.sizes[3] == ["1,000", *texts, before.sizes[3][-1]]
+    assert [x for x in found.sizes if x[0] != "1,000"] == [
+        x for x in before.sizes if x[0] != "1,000"
+    ]
+    failed = lines("converging", folder, column="max-oracle", protocol="fresh")
+    failed = [x for x in failed if x["row"][:2] == "N=" and x["statistic"] == "repetitions not ok"]
+    good = sum(float(x["repetitions"]) - float(x["value"]) for x in failed)
+    assert found.converged == f"{good:.0f} of 240"
+    assert found.changes[0] == [*before.changes[0][:3], "17 of 20"]
+    assert found.changes[1:] == before.changes[1:]
+    assert (before.to_public, found.to_public) == ("6 of 6", "5 of 6")
+    assert found.to_plug_in == before.to_plug_in
+    assert "has an error of r of 40.00 (0.25) %" in page(folder, "summary.md")
+    assert "that has 41.00 (0.25) %" in page(folder, "summary.md")
 
 
 @pytest.mark.parametrize(
