@@ -445,9 +445,11 @@ AGAINST_N = {
 }
 AGAINST_K = {
     ORACLE: ("ML-IRL", "exact inner step, all inputs (ours)"),
+    HALVING: ("GLADIUS", "the same, inputs by halving"),
     SELECTED: ("Rust", "the same, inputs by score tests"),
     NETWORK: ("network", "profiled ERM, network of all inputs"),
 }
+ROOM = 3.0
 DODGE = 1.06  # factor between neighbouring markers
 TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 
@@ -475,6 +477,7 @@ def _draw(results: View, found: Sequence[Check], words: Sequence[str]) -> layout
         axes.plot(x, values, "--", color=layout.BLACK, linewidth=1.0, label=BOUNDS[bound])
         layout.log_log(axes, x, TICKS)
         axes.legend(fontsize=layout.FONT, frameon=False)
+    of_k.set_ylim(top=ROOM * of_k.get_ylim()[1])  # above all points, for the legend
     by_n.tick_params(axis="x", labelrotation=30)
     titles = [_title(found, words, target) for target in DIFFERENCES[:2]]
     layout.words(by_n, "trajectories N", "MAPE of the reward (%)", titles[0])
@@ -502,14 +505,14 @@ def _title(found: Sequence[Check], words: Sequence[str], target: Target) -> str:
     """In how many of the rows that are drawn a target is met."""
     of = [w for c, w in zip(found, words, strict=True) if c.target is target and c.row in DRAWN]
     return (
-        f"no worse than {SAID[target.other]}: {of.count(MET)} of {len(of)}"
+        f"no worse than {SAID[target.other]}: shown at {of.count(MET)} of {len(of)}"
         if of
         else NO_TEST[target.other]
     )
 
 
 NO_TEST: dict[Any, str] = {PLUG_IN: f"{SHORT_FORM}, no test", NETWORK: "not run"}
-SAID: dict[Any, str] = {PLUG_IN: "the plug-in", NETWORK: "profiled ERM's network"}
+SAID: dict[Any, str] = {PLUG_IN: "the plug-in", NETWORK: "the other network"}
 DRAWN = {*map(size_row, SIZES), *map(str, INPUTS)}
 DASHES, DECADES = ("-", "--", "-.", ":"), [10.0**k for k in range(-1, 5)]
 
