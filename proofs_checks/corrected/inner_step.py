@@ -99,7 +99,8 @@ def inner_step(case: Case, moving: bool = True) -> CheckResult:
     (1 - beta) c from each residual. No slope of g is g = g*, by PL on every sublevel set. For h'w
     the normal equations remove what w adds, and not what h adds.
     Measured: the library's step of Q against complex steps through the risk of the best zeta, both
-    for tables and for two features; g and the gaps after the shift; the step at the minimiser.
+    for tables and for two features. So are g and the gaps after the shift, and the step at the
+    minimiser.
     """
     sample, q, way, features, turn = case
     b, beta = separated.anchor_weight(sample), sample.discount

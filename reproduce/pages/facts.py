@@ -443,7 +443,7 @@ def exact_step(numbers: Numbers) -> ExactStep:
         fits, failed = (sum(x[name] for x in lines) for name in ("repetitions", "value"))
         return f"{fits - failed:.0f} of {fits:.0f}"
 
-    def shown(other: str) -> str:
+    def times_met(other: str) -> str:
         at_sizes = checks["column"].eq(converging.COLUMN) & checks["row"].isin(by_n)
         lines = checks[
             at_sizes & checks["statistic"].str.startswith(f"paired difference to {other}")
@@ -472,8 +472,8 @@ def exact_step(numbers: Numbers) -> ExactStep:
             ]
             for design in DESIGNS
         ],
-        to_plug_in=shown(converging.PLUG_IN[0]),
-        to_public=shown(converging.PUBLIC),
+        to_plug_in=times_met(converging.PLUG_IN[0]),
+        to_public=times_met(converging.PUBLIC),
         converged=converged(by_n, *ours),
         margin=f"{converging.MARGIN:.0f}",
         sets=converging.SETS,

@@ -33,12 +33,17 @@ def listed(sizes: Iterable[int]) -> str:
     return "; ".join(f"{n:,}" for n in sizes)
 
 
+def rows(lines: Iterable[Iterable[str]]) -> str:
+    """Rows of a Markdown table."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def environment(folder: Path) -> Environment:
     """Jinja with the templates of this package and the numbers of a folder."""
     numbers = Numbers(folder)
     loader = PackageLoader("reproduce", "templates")
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
-    made.filters |= {"number": number, "span": span, "listed": listed}
+    made.filters |= {"number": number, "span": span, "listed": listed, "rows": rows}
     made.filters |= {"thousands": "{:,.0f}".format, "numbers": lambda x: ", ".join(map(number, x))}
     made.globals |= {fact.__name__: cache(partial(fact, numbers)) for fact in facts.FACTS}
     made.globals |= {name: getattr(numbers, name) for name in LOOKUPS}

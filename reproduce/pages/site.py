@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from unittest.mock import patch
 from urllib.parse import unquote
 
 import nbformat
@@ -115,8 +116,8 @@ def notebook(text: str, file: Path) -> str:
     note = v4.new_notebook()
     for i, piece in enumerate(CELL.split(text)):
         note.cells += [v4.new_code_cell(piece.strip()) if i % 2 else v4.new_markdown_cell(piece)]
-    os.environ["MPLBACKEND"] = INLINE
-    ExecutePreprocessor(timeout=600).preprocess(note, {"metadata": {"path": str(ROOT)}})
+    with patch.dict(os.environ, MPLBACKEND=INLINE):  # what runs afterwards may lack that backend
+        ExecutePreprocessor(timeout=600).preprocess(note, {"metadata": {"path": str(ROOT)}})
     write(file, nbformat.writes(note))
     body, _ = HTMLExporter(template_name="basic").from_notebook_node(note)
     body = re.sub(r'<a class="anchor-link".*?</a>|/tmp/ipykernel\S+ ', "", body)
