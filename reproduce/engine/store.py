@@ -136,7 +136,9 @@ class Archive(Store):
 def write(path: Path, content: str) -> None:
     """Write a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")  # `mkstemp` would make it private
+    temporary = path.with_name(
+        f".{secrets.token_hex(8)}.tmp"
+    )  # a file of tempfile would be private
     try:
         temporary.write_bytes(content.encode())
         os.replace(temporary, path)

@@ -1,8 +1,8 @@
 """Where each printed number comes from: one vocabulary, one denominator for all pages.
 
 A printed number is a value of a table or figure, or the number in brackets beside it. The rules in
-`origins.csv` are tried in order, and the first that matches decides. A pattern is that of
-`fnmatch`, with alternatives between bars. Table 3 repeats numbers of Table A3 and is not counted.
+`origins.csv` are tried in order, and the first that matches decides. A pattern is one of
+file names, with alternatives between bars. Table 3 repeats numbers of Table A3 and is not counted.
 `stored_files.csv` has what public result files say of Table 2, by path and SHA-256; each is
 recomputed from integers.
 """
