@@ -477,7 +477,8 @@ def _draw(results: View, found: Sequence[Check], words: Sequence[str]) -> layout
         axes.plot(x, values, "--", color=layout.BLACK, linewidth=1.0, label=BOUNDS[bound])
         layout.log_log(axes, x, TICKS)
         axes.legend(fontsize=layout.FONT, frameon=False)
-    of_k.set_ylim(top=ROOM * of_k.get_ylim()[1])  # above all points, for the legend
+    if of_k.get_ylim()[0] > 0:  # something is drawn; above it is room for the legend
+        of_k.set_ylim(top=ROOM * of_k.get_ylim()[1])
     by_n.tick_params(axis="x", labelrotation=30)
     titles = [_title(found, words, target) for target in DIFFERENCES[:2]]
     layout.words(by_n, "trajectories N", "MAPE of the reward (%)", titles[0])
