@@ -439,7 +439,8 @@ def exact_step(numbers: Numbers) -> ExactStep:
         return f"{text} ({number(line['se'])})" if math.isfinite(line["se"]) else text
 
     def converged(rows: list[str], column: str, protocol: str) -> str:
-        lines = [of[row, column, protocol, "repetitions not ok"] for row in rows]
+        keys = [(row, column, protocol, "repetitions not ok") for row in rows]
+        lines = [of[key] for key in keys if key in of]
         fits, failed = (sum(x[name] for x in lines) for name in ("repetitions", "value"))
         return f"{fits - failed:.0f} of {fits:.0f}"
 

@@ -1,4 +1,4 @@
-"""The templates' environment: what a page may ask for, and how a README's findings are read.
+"""The templates' environment: what a page may ask for, and how the page of the findings is read.
 
 A template prints fields of `facts`, and numbers by exhibit, row, column, protocol and statistic.
 """
@@ -17,11 +17,9 @@ from reproduce.pages.numbers import Numbers, printed, span
 from reproduce.paper import origins, scorecard
 from reproduce.paper.judge import number
 
-FINDING = re.compile(  # number, heading, sentences, limitation, command; what stands below
-    r"^\*\*(\d+)\. (.+?)\*\* (.+?)(?: \*(Limitation: .+?)\*(?: (`[^\n]+))?)?\n"
-    r"(.*?)(?=^\*\*\d+\. |\Z)",
-    re.DOTALL | re.MULTILINE,
-)
+# number, heading, and what stands below it; the command in that
+FINDING = re.compile(r"^## (\d+)\. (.+?)\n(.*?)(?=^## \d+\. |\Z)", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"^\*\*Run it\.\*\* (`[^`\n]+`)", re.MULTILINE)
 
 
 # what a template may ask of `Numbers` itself, by a key: one number, or a count of verdicts
@@ -47,7 +45,7 @@ def environment(folder: Path) -> Environment:
     made.filters |= {"thousands": "{:,.0f}".format, "numbers": lambda x: ", ".join(map(number, x))}
     made.globals |= {fact.__name__: cache(partial(fact, numbers)) for fact in facts.FACTS}
     made.globals |= {name: getattr(numbers, name) for name in LOOKUPS}
-    made.globals |= {"printed": printed, "paper": PAPER, "alt": alt, "brief": False}
+    made.globals |= {"printed": printed, "paper": PAPER, "alt": alt}
     made.globals |= {"shares": cache(origins.shares), "origins": cache(origins.counts)}
     made.globals |= {"words": origins.WORDS, "stored": origins.stored}
     for name in ("group_counts", "not_run", "totals", "trained_once"):

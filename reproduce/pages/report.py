@@ -51,7 +51,7 @@ def page(folder: Path) -> str:
     found = check([*loaded["paper"], *loaded["own"]], folder)
     about = {"link": ".", "mark": readme.MARK, "within_report": True}
     about |= readme.describe([], found, folder)
-    templates = dict(readme.SECTIONS)
+    templates = {**readme.SECTIONS, "findings": "findings.md"}
     templates |= {name: f"{name}.md" for name in ("deviations", "limits", "methods")}
     texts = {name: readme.rendered(text, folder, about) for name, text in templates.items()}
     claim_pages = (folder / "claims" / "README.md").read_text("utf-8")
@@ -94,15 +94,16 @@ def release() -> dict[str, str]:
 
 
 def listed(text: str) -> list[dict[str, Any]]:
-    """The parts of each finding in the README's section."""
-    found = []
-    for number, heading, body, limit, command, below in findings.FINDING.findall(text + "\n"):
-        texts = {"text": body, "limit": limit, "command": command}
-        texts["below"] = IMAGE.sub("", below)
-        marked = {name: Markup(markdown(words)) for name, words in texts.items()}
-        others = {"number": number, "heading": heading, "pictures": IMAGE.findall(below)}
-        found.append(marked | others)
-    return found
+    """The number, heading, text and pictures of each finding."""
+    return [
+        {
+            "number": number,
+            "heading": heading,
+            "text": Markup(markdown(IMAGE.sub("", below))),
+            "pictures": IMAGE.findall(below),
+        }
+        for number, heading, below in findings.FINDING.findall(text)
+    ]
 
 
 def exhibit_page(name: str, folder: Path) -> dict[str, Any]:

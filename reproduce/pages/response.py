@@ -1,7 +1,7 @@
 """RESPONSE.md: what `response.md` says of the findings and of the errata, and the state of each.
 
 `replies.csv` names the points that are not open, or that were sent: about, status, sent (a date),
-answer. A point is a finding of the README or an erratum of the ledger.
+answer. A point is a finding or an erratum of the ledger.
 """
 
 import csv
@@ -22,15 +22,15 @@ STATES = r"open|accepted|fixed in version \d+"
 SENT = r"no|20\d\d-\d\d-\d\d"
 
 
-def about(readme: str, link: str, replies: Path = REPLIES) -> dict[str, Any]:
-    """The paper, the findings of the README's text, and all points with their states.
+def about(page: str, link: str, replies: Path = REPLIES) -> dict[str, Any]:
+    """The paper, the findings of their page, and all points with their states.
 
     Raises:
         InputError: a reply to no point, or a state or date in other words.
     """
-    found = findings.FINDING.findall(readme)
+    found = findings.FINDING.findall(page)
     none = {"id": "", "severity": ""}
-    points = [{"about": f"Finding {n}", "title": heading} | none for n, heading, *_ in found]
+    points = [{"about": f"Finding {n}", "title": heading} | none for n, heading, _ in found]
     file = f"{link}/{ERRATA}"
     for id_, error in sorted(errors().items(), key=lambda item: int(item[1]["number"])):
         point = {"about": f"[{numbers()[id_]}]({file}#{numbers()[id_]})", "id": id_}
@@ -50,7 +50,7 @@ def about(readme: str, link: str, replies: Path = REPLIES) -> dict[str, Any]:
     dates = [point["sent"] for point in points if point["sent"] != "no"]
     return {
         "paper": PAPER,
-        "findings": [(n, heading, command.rstrip(".")) for n, heading, _, _, command, _ in found],
+        "commands": [[f"Finding {n}", *findings.COMMAND.findall(below)] for n, _, below in found],
         "points": points,
         "errata": len(errors()),
         "severities": severities,

@@ -19,9 +19,12 @@ from reproduce.paper.published import PUBLIC
 from reproduce.run import GENERATED
 
 READ = (
-    *("accuracy", "double_sampling", "figure_1", "stability"),
+    *("accuracy", "converging", "converging_checks", "double_sampling", "figure_1", "stability"),
     *("table_2", "table_2_author", "table_4", "claims"),
 )
+
+PARTS = ["What the paper says", "What we did", "What we saw", "How sure"]
+PARTS += ["What would change our mind", "What it means for you", "Run it"]
 
 
 def rendered(template: str, folder: Path) -> str:
@@ -56,20 +59,22 @@ def test_an_effect_is_read_from_the_exhibits_that_it_names(changed: Path) -> Non
 
 
 def test_the_findings_are_read_and_say_their_limits(changed: Path) -> None:
-    paragraphs, others = (
-        [text for text in rendered("findings.md", folder).splitlines() if text.startswith("**")]
-        for folder in (GENERATED, changed)
+    found, others = (
+        findings.FINDING.findall(rendered("findings.md", folder)) for folder in (GENERATED, changed)
     )
-    assert len(paragraphs) == len(others) == 4
-    for text, other in zip(paragraphs[:3], others[:3], strict=True):
+    assert [number for number, *_ in found] == [number for number, *_ in others] == [*"12345"]
+    for text, other in zip(found[:3], others[:3], strict=True):
         assert text != other
-    assert all("*Limitation: " in text and "nan" not in text for text in paragraphs)
+    for _, heading, text in found:
+        assert re.findall(r"^\*\*(.+?)\.\*\* \S", text, re.MULTILINE) == PARTS, heading
+        assert len(findings.COMMAND.findall(text)) == 1
+        assert "nan" not in text.split()
 
 
 def test_the_figures_of_the_findings_have_their_alternative_texts() -> None:
     alts = pd.read_csv(notes.ALTS, index_col="file")["alt"]
     found = re.findall(r'<img src="\./(.+?)".* alt="(.+?)">', rendered("findings.md", GENERATED))
-    assert len(found) == 3
+    assert len(found) == 4
     assert [text for _, text in found] == [alts[file] for file, _ in found]
 
 
@@ -153,5 +158,5 @@ def test_the_findings_stand_without_the_trainings_of_hours(tmp_path: Path) -> No
     loaded = [exhibits.load(name) for name in exhibits.names()]
     pages = readme.contents(ROOT / "README.md", loaded, [], tmp_path)
     assert not [file.name for file, text in pages.items() if "Not drawn yet" in text]
-    assert "**4. Theorem 11" in pages[ROOT / "README.md"]
+    assert "\n## 4. Theorem 11" in pages[tmp_path / "FINDINGS.md"]
     assert "trained for too few epochs" in pages[tmp_path / "EXHIBITS.md"]

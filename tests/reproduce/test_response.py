@@ -9,15 +9,16 @@ from gladius.validate import InputError
 from proofs_checks.claims import errors
 from reproduce.engine.provenance import ROOT
 from reproduce.pages import response
+from reproduce.run import GENERATED
 
-README = (ROOT / "README.md").read_text("utf-8")
+FINDINGS = (GENERATED / "FINDINGS.md").read_text("utf-8")
 PAGE = (ROOT / response.FILE).read_text("utf-8")
 WORDS = 450  # of a printed page
 
 
 def test_every_finding_and_erratum_has_a_state() -> None:
     rows = re.findall(r"^\| (?:Finding |\[E)(\d+).* \| (\S[^|]*) \| (\S+) \|$", PAGE, re.MULTILINE)
-    findings = re.findall(r"^\*\*(\d+)\. ", README, re.MULTILINE)
+    findings = re.findall(r"^## (\d+)\. ", FINDINGS, re.MULTILINE)
     assert findings
     numbers = [str(n) for n in range(1, len(errors()) + 1)]
     assert [number for number, _, _ in rows] == findings + numbers
@@ -30,7 +31,7 @@ def test_the_letter_is_one_page_and_begins_with_what_is_right() -> None:
     assert 200 < len(letter.split()) <= WORDS
     bold = re.findall(r"^\*\*(.+?)\*\*", letter, re.MULTILINE)
     assert bold[0] == "What is right."
-    assert set(re.findall(r"Finding (\d)", letter)) == set(re.findall(r"^\*\*(\d)", README, re.M))
+    assert set(re.findall(r"Finding (\d)", letter)) == set(re.findall(r"^## (\d)", FINDINGS, re.M))
 
 
 @pytest.mark.parametrize(
@@ -46,20 +47,20 @@ def test_the_letter_is_one_page_and_begins_with_what_is_right() -> None:
 def test_a_reply_in_other_words_is_refused(line: str, field: str, tmp_path: Path) -> None:
     path, head = tmp_path / "replies.csv", "about,status,sent,answer\n"
     path.write_text(f"{head}E2,fixed in version 6,2027-01-31,They agree.\n")
-    second = next(p for p in response.about(README, ".", path)["points"] if "[E2]" in p["about"])
+    second = next(p for p in response.about(FINDINGS, ".", path)["points"] if "[E2]" in p["about"])
     assert second["status"] == "fixed in version 6"
     assert (second["sent"], second["answer"]) == ("2027-01-31", "They agree.")
     path.write_text(head + line + "\n")
     with pytest.raises(InputError) as caught:
-        response.about(README, ".", path)
+        response.about(FINDINGS, ".", path)
     assert caught.value.field == field
 
 
 def test_the_letter_counts_its_points_and_is_sent_when_all_are(tmp_path: Path) -> None:
     path, head = tmp_path / "replies.csv", "about,status,sent,answer\n"
-    about = response.about(README, ".")
+    about = response.about(FINDINGS, ".")
     names = [p["about"].strip("[").partition("]")[0] for p in about["points"]]
-    assert about["errata"] == len(errors()) == len(names) - len(about["findings"])
+    assert about["errata"] == len(errors()) == len(names) - len(about["commands"])
     severities = [error["severity"] for error in errors().values()]
     for severity in set(severities):
         assert about["severities"][severity] == severities.count(severity)
@@ -68,4 +69,4 @@ def test_the_letter_counts_its_points_and_is_sent_when_all_are(tmp_path: Path) -
     replies += [f"{name},open,2027-02-01," for name in names[20:]]
     for sent, state in ((0, "no"), (1, "in part"), (len(names), "2027-02-01")):
         path.write_text(head + "\n".join(replies[:sent]) + "\n")
-        assert response.about(README, ".", path)["sent"] == state
+        assert response.about(FINDINGS, ".", path)["sent"] == state
