@@ -118,4 +118,4 @@ def test_the_stored_fits_are_of_the_rule() -> None:
         assert list(sets) == list(range(len(sets)))
         assert len(sets) <= peer.SETS[n]
     names = set(fits.loc[~development, "setting"])
-    assert not names or names <= {peer.DEFAULTS, peer.chosen()}
+    assert not names or names <= {peer.DEFAULTS, peer.chosen(), peer.AUTHORS}
