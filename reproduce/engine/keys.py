@@ -47,6 +47,8 @@ def pieces(definitions: Definitions, cell: Cell, device: str) -> dict[str, str]:
         name = options.get("function_class", "sparse")
         selected += [ROW_CLASSES[name]] if name in ROW_CLASSES else []
     roots = [FUNCTIONS.get(cell.compute, cell.compute), *PATH]
+    if "module" in settings:  # all of which decides
+        roots.append(settings["module"])
     more = {SETTINGS: cell.digest}
     if cell.takes_device():
         roots.append(ON_DEVICE)
@@ -71,7 +73,7 @@ def view(definitions: Definitions, exhibit: Exhibit) -> str:
     for function in (exhibit.entries, exhibit.render, exhibit.view):
         roots.append(f"{function.__module__}:{function.__qualname__.partition('.')[0]}")
         found = definitions.module(function.__module__)
-        names = {"EXHIBIT", "EXHIBITS"} & set(found.names if found else ())
+        names = {"EXHIBIT", "EXHIBITS", "SOURCES"} & set(found.names if found else ())
         roots += [f"{function.__module__}:{name}" for name in sorted(names)]
     return key(definitions.reached(*roots) | {"name": sha256(exhibit.name)})
 
