@@ -1,6 +1,5 @@
-"""`python -m proofs_checks`: decide the claims and write the ledger."""
+"""`python -m proofs_checks`: decide the claims of the paper, each anew."""
 
-from pathlib import Path
 from typing import Annotated
 
 try:
@@ -28,12 +27,10 @@ def main(
     examples: Annotated[int, typer.Option(min=1, help="Instances of each claim.")] = decide.CI,
     deep: Annotated[bool, typer.Option("--deep", help=f"{decide.DEEP} instances of each.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    build: Annotated[Path, typer.Option(help="Folder of the finished claims.")] = decide.BUILD,
-    out: Annotated[Path, typer.Option(help="Folder of the ledger.")] = ledger.GENERATED,
 ) -> None:
     """Try every checkable claim of the paper; exit 1 if the evidence contradicts a verdict.
 
-    A run of all claims writes claims.csv, ERRATA.md and a page for each section under claims/.
+    `python -m reproduce run ledger` and then `readme` write the committed ledger and its pages.
     """
     console = Console()
     try:
@@ -44,7 +41,7 @@ def main(
         raise typer.Exit(2) from None
     decisions = {}
     for decision in track(
-        decide.decisions(ids_to_decide, decide.DEEP if deep else examples, workers, build),
+        decide.decisions(ids_to_decide, decide.DEEP if deep else examples, workers),
         total=len(ids_to_decide),
         description="claims",
         console=console,
@@ -63,7 +60,6 @@ def main(
                 facts.add_row(name, Text(text))
             console.print(facts, "")
     else:
-        ledger.write(decided, out)
         console.print(wording.counts({decision.id: decision.verdict for decision in decided}))
     if not all(decision.as_recorded for decision in decided):
         raise typer.Exit(1)

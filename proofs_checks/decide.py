@@ -7,34 +7,25 @@ be rejected where the sound check passes.
 Implementation choices:
 - A reader of the paper records the verdict. Only a reader can tell an error from a misprint.
 - An inequality is also tried on instances that Hypothesis changes step by step to lower the slack.
-- Finished decisions are stored, so that an interrupted run resumes.
 """
 
-import json
 import math
 import time
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-import joblib
 from hypothesis import HealthCheck, Phase, given, settings, target
 from joblib.externals.loky import as_completed, get_reusable_executor
 
-from proofs_checks.certificates import derivations, forms, in_coq, kinds
+from proofs_checks.certificates import derivations, in_coq, kinds
 from proofs_checks.claims import OURS, CheckResult, Claim, Verdict, find
-from proofs_checks.digests import Definitions, sha256
 
 CI, DEEP = 200, 5000  # instances of a claim
 TIGHT = 1.1  # slack up to which a constant is called tight
 NOT_TIGHT = "not known to be tight"
 SEARCHED = ("not refuted", "proof by hand")  # evidence whose tightness is that of a search
-LIBRARIES = ("numpy", "scipy", "hypothesis", "torch", "mpmath")
-ROOT = Path(__file__).parents[1]
-BUILD = ROOT / ".cells" / "claims"
 QUIET: dict[str, Any] = {
     "derandomize": True,
     "database": None,
@@ -88,7 +79,7 @@ class Survey:
 def decide(claim: Claim, examples: int = CI) -> Decision:
     """The decision on a claim from `examples` drawn instances, fewer where one is dear."""
     start = time.perf_counter()
-    examples = max(1, examples // claim.cost)
+    examples = number_of(claim, examples)
     survey = Survey()
     problems: list[str] = []
     verdict: Verdict = claim.verdict
@@ -104,19 +95,7 @@ def decide(claim: Claim, examples: int = CI) -> Decision:
     if failure:
         verdict = "fails"
         problems.append(failure)
-    survived = "proof by hand" if claim.id.startswith(OURS) else "not refuted"
-    if number < examples:
-        survived = "enumeration"
-    if claim.id in derivations():
-        survived = derivations()[claim.id].kind
-    theorems = in_coq().get(claim.id, "")
-    if theorems and "(" not in theorems:
-        survived = "proof"
-    elif theorems and survived == "not refuted":
-        survived = "derivation + step"
-    evidence = [qualified(survived, claim, survey)]
-    if refutation:
-        evidence.insert(0, kinds().get(claim.id, "counterexample"))
+    how, how_corrected = evidence(claim, number < examples, survey.slack)
     return Decision(
         id=claim.id,
         verdict=verdict,
@@ -125,20 +104,49 @@ def decide(claim: Claim, examples: int = CI) -> Decision:
         result=refutation or survey.tightest or claim.surviving(claim.rejected_at()),
         slack=survey.slack,
         problem="\n".join([*problems, *control_problem(claim)]),
-        how=evidence[0],
-        how_corrected=evidence[1] if refutation else "",
+        how=how,
+        how_corrected=how_corrected,
         seconds=time.perf_counter() - start,
     )
 
 
-def qualified(how: str, claim: Claim, survey: Survey) -> str:
+def number_of(claim: Claim, examples: int) -> int:
+    """How many instances of a claim are drawn where `examples` of others are."""
+    return max(1, examples // claim.cost)
+
+
+def evidence(claim: Claim, is_enumerated: bool, slack: float) -> tuple[str, str]:
+    """The evidence of the verdict, then of the statement to write instead; empty without one.
+
+    Args:
+        claim: which.
+        is_enumerated: whether the instances ran out, so that all of them were drawn.
+        slack: the smallest over all instances.
+    """
+    survived = "proof by hand" if claim.id.startswith(OURS) else "not refuted"
+    if is_enumerated:
+        survived = "enumeration"
+    if claim.id in derivations():
+        survived = derivations()[claim.id].kind
+    theorems = in_coq().get(claim.id, "")
+    if theorems and "(" not in theorems:
+        survived = "proof"
+    elif theorems and survived == "not refuted":
+        survived = "derivation + step"
+    survived = qualified(survived, claim, slack)
+    if claim.counterexample is None:
+        return survived, ""
+    return kinds().get(claim.id, "counterexample"), survived
+
+
+def qualified(how: str, claim: Claim, slack: float) -> str:
     """The evidence with the tightness found, and whether the constants are known to be tight."""
-    is_searched = how in SEARCHED and not math.isnan(survey.slack)
+    is_searched = how in SEARCHED and not math.isnan(slack)
     if is_searched:
-        how = f"{how}, tightness {survey.slack:.3g}"
+        how = f"{how}, tightness {slack:.3g}"
     if claim.unproved:
         return f"{how}: some constants {NOT_TIGHT}"
-    is_loose = survey.slack > TIGHT and is_searched
+    is_loose = slack > TIGHT and is_searched
     return f"{how}: {NOT_TIGHT}" if is_loose else how
 
 
@@ -202,22 +210,8 @@ def search(claim: Claim, survey: Survey, examples: int) -> str:
 
 
 # --- many claims
-def key(definitions: Definitions, claim: Claim) -> str:
-    """Digest of what decides a claim: its functions with all they reach, its certificate, Coq's."""
-    function = f"{claim.printed.__module__}:{claim.printed.__name__}"
-    digests = definitions.reached(f"{__name__}:decide", f"{Claim.__module__}:Claim", function)
-    files = (
-        ("statements", "claim"),
-        ("certificates", "certificate"),
-        ("derivations", "derivation"),
-    )
-    texts = [forms(name, head).get(claim.id, "") for name, head in files]
-    texts += [in_coq()[claim.id]] if claim.id in in_coq() else []
-    return sha256(json.dumps([claim.id, sorted(set(digests.values())), texts]))
-
-
-def decide_by_id(id_: str, examples: int, key: str, versions: Sequence[str]) -> Decision:
-    """`decide` by id; the key and the versions only tell stored results of other code apart."""
+def decide_by_id(id_: str, examples: int) -> Decision:
+    """`decide` by id."""
     try:
         return decide(find(id_), examples)
     except Exception as error:
@@ -225,20 +219,14 @@ def decide_by_id(id_: str, examples: int, key: str, versions: Sequence[str]) -> 
         raise RuntimeError(f"the check of {id_} stopped: {text}") from None
 
 
-def decisions(
-    ids: Sequence[str], examples: int, workers: int = 1, build: Path = BUILD
-) -> Iterator[Decision]:
-    """Decide claims as they come in; finished ones are stored in `build` and not decided again.
+def decisions(ids: Sequence[str], examples: int, workers: int = 1) -> Iterator[Decision]:
+    """Decide claims as they come in.
 
     Always in processes of their own: Hypothesis also draws constants of the modules that are
     loaded, so that the instances would be others beside the command's modules.
     """
-    stored, definitions = joblib.Memory(build, verbose=0).cache(decide_by_id), Definitions()
-    versions = [f"{library}=={version(library)}" for library in LIBRARIES]
     executor = get_reusable_executor(max_workers=workers)
-    tasks = [
-        executor.submit(stored, id_, examples, key(definitions, find(id_)), versions) for id_ in ids
-    ]
+    tasks = [executor.submit(decide_by_id, id_, examples) for id_ in ids]
     try:
         yield from (task.result() for task in as_completed(tasks))
     finally:

@@ -1,20 +1,15 @@
-"""The ledger as files: claims.csv, and the pages and errata that are made of it."""
+"""The ledger as a table, of which its pages and errata are made, and what is said of one claim."""
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from proofs_checks.certificates import derivations, in_coq
-from proofs_checks.claims import CheckResult, Claim, claims, find
-from proofs_checks.decide import ROOT, Decision
+from proofs_checks.claims import CheckResult, Claim, find
+from proofs_checks.decide import Decision
 from proofs_checks.numbering import as_printed, statement_of
-from proofs_checks.pages import FOLDER, pages
-
-GENERATED = ROOT / "paper_tables" / "generated"
 
 
 # --- numbers and words
@@ -66,7 +61,7 @@ def answer(claim: Claim, decision: Decision) -> dict[str, str]:
     return {name: as_printed(text) for name, text in facts.items() if text}
 
 
-# --- claims.csv
+# --- the table
 def frame(decisions: Sequence[Decision]) -> pd.DataFrame:
     """The ledger, a row for each decided claim, with the columns of `row`; all cells strings."""
     return pd.DataFrame([row(find(decision.id), decision) for decision in decisions], dtype=str)
@@ -105,46 +100,3 @@ def row(claim: Claim, decision: Decision) -> dict[str, str]:
         "derivation": " ".join(steps),
         "unproved": claim.unproved,
     }
-
-
-def write(decisions: Sequence[Decision], out: Path = GENERATED) -> None:
-    """Write claims.csv, and what is made of it."""
-    out.mkdir(parents=True, exist_ok=True)
-    frame(decisions).to_csv(out / "claims.csv", index=False, lineterminator="\n")
-    write_pages(out)
-
-
-def again(out: Path = GENERATED) -> dict[str, str]:
-    """File -> text of the ledger in `out`, made again: all that takes no drawn instances.
-
-    Raises:
-        KeyError, ValueError: its claims.csv lacks a claim, or a number.
-    """
-    lines = pd.read_csv(out / "claims.csv", dtype=str, keep_default_na=False).set_index("id")
-    rows = [_again(claim, lines.loc[id_]) for id_, claim in claims().items()]
-    made = pd.DataFrame(rows, dtype=str)
-    return {"claims.csv": made.to_csv(index=False, lineterminator="\n"), **pages(made)}
-
-
-def _again(claim: Claim, line: Any) -> dict[str, str]:
-    """The row of a claim; from its line what instances showed, and the kind of evidence."""
-    relation, _, bound = line["bound"].partition(" ")
-    observed, limit = (float(text or math.nan) for text in (line["observed"], bound))
-    result = CheckResult(observed, relation, limit, 0.0, "of claims.csv")
-    if claim.counterexample:
-        result = claim.printed(claim.counterexample())
-    evidence, verdict = (line["how"], line["how_corrected"]), claim.verdict
-    decision = Decision(claim.id, verdict, verdict, 0, result, math.nan, "", *evidence, 0.0)
-    found = {name: line[name] for name in ("instances", "tightness")}
-    return row(claim, decision) | found
-
-
-def write_pages(out: Path = GENERATED) -> None:
-    """Write the pages and the errata beside the claims.csv in `out`."""
-    folder = out / FOLDER
-    folder.mkdir(exist_ok=True)
-    texts = pages(pd.read_csv(out / "claims.csv", dtype=str, keep_default_na=False))
-    for old in set(folder.glob("*.md")) - {out / name for name in texts}:
-        old.unlink()
-    for name, text in texts.items():
-        (out / name).write_text(text, encoding="utf-8")

@@ -159,21 +159,15 @@ def check(out: Out = None) -> None:
     findings = checks.check(loaded, folder, runner.CELLS if is_committed else None)
     if is_committed:
         pages = writer.outdated(ROOT / "README.md", loaded, findings, folder)
-        findings += [checks.Finding(path.name, others=(checks.STALE,)) for path in pages]
+        for path in pages:
+            name = path.relative_to(folder) if path.is_relative_to(folder) else path.name
+            findings.append(checks.Finding(str(name), others=(checks.STALE,)))
     for finding in findings:
         result = "; ".join([*finding.problems, *finding.others]) or "of this tree"
         notes = f" ({', '.join(finding.notes)})" if finding.notes else ""
         console.print(f"{finding.name}: {result}{notes}", markup=False, highlight=False)
     if any(finding.problems or finding.others for finding in findings):
         raise typer.Exit(1)
-
-
-@app.command(epilog="Example: python -m reproduce stamp claims")
-def stamp(name: Annotated[str, typer.Argument(help="claims.")], out: Out = None) -> None:
-    """Record which code made files that no run writes, right after they were made."""
-    from reproduce.engine import check as checks
-
-    checks.stamp(name, out or runner.GENERATED)
 
 
 @app.command(epilog="Example: python -m reproduce readme")

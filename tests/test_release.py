@@ -325,7 +325,7 @@ def test_the_three_commands_run_with_the_wheel_s_library(installed: Path, tmp_pa
     told = ["--state", "s0", "--action", "action", "--id", "id", "--anchor-action", "1"]
     told += ["--anchor-reward", "-5", "--discount", "0.95"]
     assert "-5" in run("-m", "gladius", "choices.csv", *told, cwd=tmp_path, site=site)
-    claim = ["lem:completeMetric", "--examples", "2", "--build", str(tmp_path / "claims")]
+    claim = ["lem:completeMetric", "--examples", "2"]
     assert "holds" in run("-m", "proofs_checks", *claim, cwd=tmp_path, site=site)
     exhibit = ["run", "figure_gumbel", "--smoke", "--workers", "0"]
     run("-m", "reproduce", *exhibit, cwd=tmp_path, site=site)

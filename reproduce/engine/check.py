@@ -3,23 +3,19 @@
 What decides: the definitions, data and settings behind every cell, those that draw the exhibit
 (their digests are in its manifest, see `keys`), whether that code was committed when the files were
 written, and the files' bytes. Where this tree would draw them, each exhibit is drawn again from the
-stored cells, into a folder of its own, and the ledger's pages are made again. Versions of packages
-are reported and do not decide: another machine may have others, and `compare --with` says whether
-the numbers are the same there.
+stored cells, into a folder of its own. Versions of packages are reported and do not decide: another
+machine may have others, and `compare --with` says whether the numbers are the same there.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from gladius.validate import InputError
-from proofs_checks import ledger
-from proofs_checks.digests import Definitions, file_sha256, sha256
+from proofs_checks.digests import Definitions, sha256
 from reproduce.engine import keys, provenance
 from reproduce.engine.nouns import Cell, Entry, Exhibit, drawn
 from reproduce.engine.output import (
@@ -33,16 +29,11 @@ from reproduce.engine.output import (
     read_manifest,
     text_of,
 )
-from reproduce.engine.provenance import ROOT
-from reproduce.engine.store import Archive, write
+from reproduce.engine.store import Archive
 from reproduce.engine.view import View
 from reproduce.engine.worker import failure
 
 OLDER, STALE = "older code", "the results and templates give another: python -m reproduce readme"
-# what is not made of cells, but by `python -m proofs_checks` with its data
-FILES = {"claims": ("claims.csv", "ERRATA.md")}
-CODE = ("gladius/**/*.py", "proofs_checks/**/*.py")
-DATA = ("*.csv", "*/*.lisp", "templates/*.md", "coq/*", "corrected/*.md")  # of proofs_checks
 PROBLEMS = {
     "smoke": "a smoke run",
     "code": f"{OLDER}: what computes it has changed since",
@@ -52,7 +43,7 @@ PROBLEMS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with one exhibit, one of FILES or a page."""
+    """What is wrong with one exhibit or a page."""
 
     name: str
     problems: tuple[str, ...] = ()  # by the manifest
@@ -61,7 +52,7 @@ class Finding:
 
 
 def check(exhibits: Sequence[Exhibit], folder: Path, cells: Path | None = None) -> list[Finding]:
-    """A finding for each exhibit, then for each of FILES; with `cells` all that was drawn again.
+    """A finding for each exhibit; with `cells` all that was drawn again.
 
     Args:
         exhibits: which.
@@ -83,15 +74,8 @@ def check(exhibits: Sequence[Exhibit], folder: Path, cells: Path | None = None) 
         uses = partial(definitions.uses, [name for of in pieces for name in of])
         found = _check_manifest(exhibit.name, expected, folder, uses)
         if archive and manifest.get("view") == expected["view"]:
-            again = partial(_drawn, exhibit, entries, archive, manifest)
-            found = _compared(found, again, manifest["files"], folder)
-        findings.append(found)
-    for name in FILES:
-        expected = of_claims()
-        found = _check_manifest(name, expected, folder, lambda package: False)
-        if archive and expected.items() <= read_manifest(folder, name).items():
-            pages = [path.relative_to(folder).as_posix() for path in folder.glob("claims/*")]
-            found = _compared(found, partial(_ledger, folder), pages, folder)
+            others = _others(exhibit, entries, archive, manifest, folder)
+            found = replace(found, others=others)
         findings.append(found)
     return findings
 
@@ -100,21 +84,24 @@ def _has_cost(costs: Mapping[str, float], cell: Cell) -> bool:
     return cell.digest[:DIGITS] in costs
 
 
-def _compared(
-    found: Finding, again: Callable[[], dict[str, str]], listed: Iterable[str], folder: Path
-) -> Finding:
-    """The finding with the files, of all that are listed, that are not as they are made again."""
+def _others(
+    exhibit: Exhibit,
+    entries: Sequence[Entry],
+    archive: Archive,
+    manifest: Mapping[str, Any],
+    folder: Path,
+) -> tuple[str, ...]:
+    """The files, of all that the manifest lists, that are not as this tree draws them again."""
     try:
-        files = again()
+        files = _drawn(exhibit, entries, archive, manifest)
     except Exception as error:
-        return replace(found, others=(f"this tree cannot make it: {failure(error)}",))
-    wrong = sorted({*edited({"files": files}, folder), *(set(listed) - files.keys())})
-    others = tuple(f"{name} differs from what the stored results give" for name in wrong)
-    return replace(found, others=others)
+        return (f"this tree cannot make it: {failure(error)}",)
+    wrong = sorted({*edited({"files": files}, folder), *(manifest["files"].keys() - files.keys())})
+    return tuple(f"{name} differs from what the stored results give" for name in wrong)
 
 
 def _drawn(
-    exhibit: Exhibit, entries: Sequence[Entry], archive: Archive, manifest: dict[str, Any]
+    exhibit: Exhibit, entries: Sequence[Entry], archive: Archive, manifest: Mapping[str, Any]
 ) -> dict[str, str]:
     """File -> SHA-256, as this tree draws them from the stored cells; the manifest too."""
     stored = {cell: archive.load(cell) for cell in {entry.cell for entry in entries}}
@@ -128,25 +115,6 @@ def _drawn(
     described = describe(exhibit, results, manifest["code"], manifest["view"])
     described |= {name: manifest.get(name) for name in ("commit", "dirty")}
     return files | {f"{MANIFESTS}/{exhibit.name}.json": sha256(text_of(described, files))}
-
-
-def _ledger(folder: Path) -> dict[str, str]:
-    """File -> SHA-256 of the ledger, as this tree makes it of claims.csv."""
-    return {name: sha256(text) for name, text in ledger.again(folder).items()}
-
-
-def of_claims() -> dict[str, Any]:
-    """The manifest's entries if the code of this tree made FILES."""
-    from proofs_checks.claims import claims
-    from proofs_checks.decide import key
-
-    definitions = Definitions()
-    code = keys.combined(sorted(key(definitions, claim) for claim in claims().values()))
-    data = sorted(
-        file_sha256(path) for pattern in DATA for path in ROOT.glob(f"proofs_checks/{pattern}")
-    )
-    view = keys.combined([keys.key(definitions.reached("proofs_checks.ledger:write")), data])
-    return {"smoke": False, "code": code, "view": view}
 
 
 def _check_manifest(
@@ -163,27 +131,3 @@ def _check_manifest(
     others = {x for of in made for x in provenance.other_versions(of, uses).items()}
     notes = (f"{x} {version}, here {provenance.versions()[x]}" for x, version in sorted(others))
     return Finding(name, tuple(problems), tuple(notes))
-
-
-def stamp(name: str, folder: Path) -> None:
-    """Write the manifest of one of FILES, right after it was made.
-
-    Raises:
-        InputError: another name, or a file that is missing or older than the code.
-    """
-    if name not in FILES:
-        raise InputError("name", name, f"choose one of {', '.join(FILES)}")
-    files = [folder / file for file in FILES[name]]
-    missing = [path.name for path in files if not path.is_file()]
-    if missing:
-        raise InputError("name", name, f"make them first: {', '.join(missing)}")
-    made = min(path.stat().st_mtime for path in files)
-    code = [path for pattern in CODE for path in ROOT.glob(pattern)]
-    newer = [path.name for path in code if path.stat().st_mtime > made]
-    if newer:
-        raise InputError("name", name, f"make it again: {', '.join(newer)} changed since")
-    manifest = of_claims() | provenance.commit()
-    manifest |= {"versions": [provenance.versions()], "machines": [provenance.machine()]}
-    manifest["finished"] = datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds")
-    manifest["files"] = {path.name: file_sha256(path) for path in files}
-    write(folder / MANIFESTS / f"{name}.json", json.dumps(manifest, indent=1) + "\n")

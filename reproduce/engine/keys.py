@@ -16,6 +16,7 @@ from gladius.register import METHODS, PROTOCOLS
 from gladius.solvers.compiled import IS_COMPILED
 from gladius.validate import InputError
 from proofs_checks.digests import Definitions, sha256
+from proofs_checks.syntax import Reference
 from reproduce.engine.nouns import Cell, Exhibit
 from reproduce.engine.register import FUNCTIONS
 
@@ -47,11 +48,19 @@ def pieces(definitions: Definitions, cell: Cell, device: str) -> dict[str, str]:
         name = options.get("function_class", "sparse")
         selected += [ROW_CLASSES[name]] if name in ROW_CLASSES else []
     roots = [FUNCTIONS.get(cell.compute, cell.compute), *PATH]
+    module = settings.get("module", "")  # of which all decides that it defines
+    names = getattr(definitions.module(module), "names", {})
+    roots += [f"{module}:{x}" for x, bound in names.items() if any(map(is_defined, bound))]
     more = {SETTINGS: cell.digest}
     if cell.takes_device():
         roots.append(ON_DEVICE)
         more[DEVICE] = device
     return definitions.reached(*roots, selected=selected) | more
+
+
+def is_defined(bound: object) -> bool:
+    """Whether what a name is bound to stands in its module, and is not imported."""
+    return not isinstance(bound, Reference)
 
 
 def key(of: Mapping[str, str]) -> str:
@@ -71,7 +80,7 @@ def view(definitions: Definitions, exhibit: Exhibit) -> str:
     for function in (exhibit.entries, exhibit.render, exhibit.view):
         roots.append(f"{function.__module__}:{function.__qualname__.partition('.')[0]}")
         found = definitions.module(function.__module__)
-        names = {"EXHIBIT", "EXHIBITS"} & set(found.names if found else ())
+        names = {"EXHIBIT", "EXHIBITS", "SOURCES"} & set(found.names if found else ())
         roots += [f"{function.__module__}:{name}" for name in sorted(names)]
     return key(definitions.reached(*roots) | {"name": sha256(exhibit.name)})
 

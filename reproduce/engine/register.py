@@ -40,6 +40,7 @@ FUNCTIONS = {
     "coverage": "reproduce.exhibits.coverage:compute",
     "double_sampling": "reproduce.exhibits.double_sampling:compute",
     "figure_gumbel": "reproduce.exhibits.figure_gumbel:compute",
+    "decided": "reproduce.exhibits.ledger:compute",
     "rust": "reproduce.exhibits.rust:compute",
     "rust_raw": "reproduce.exhibits.rust:raw",
 }

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from gladius.validate import InputError
+from proofs_checks.pages import FOLDER, pages
 from reproduce.drawing.notes import caption
 from reproduce.engine import seeds
 from reproduce.engine.check import OLDER, Finding
@@ -47,7 +50,7 @@ def update(
     """Write `contents`; the files that changed."""
     wanted = outdated(readme, exhibits, problems, folder)
     for path, text in wanted.items():
-        write(path, text)
+        write(path, text) if text else path.unlink()
     return list(wanted)
 
 
@@ -62,7 +65,7 @@ def outdated(
 def contents(
     readme: Path, exhibits: Sequence[Exhibit], problems: Sequence[Finding], folder: Path
 ) -> dict[Path, str]:
-    """File -> its text: the README, RESPONSE.md, PAGES and VERDICTS_FILE.
+    """File -> its text: the README, RESPONSE.md, PAGES, VERDICTS_FILE and the ledger's pages.
 
     The README has a line `<!-- NAME: ... -->` before and `<!-- /NAME -->` after each section of
     SECTIONS. `folder` has the results, `problems` are those that `check` finds in it.
@@ -85,7 +88,15 @@ def contents(
         readme.with_name(response.FILE): rendered("response.md", folder, about) + "\n",
         **pages,
         folder / VERDICTS_FILE: verdict_lines(exhibits, folder),
+        **claims(folder),
     }
+
+
+def claims(folder: Path) -> dict[Path, str]:
+    """The errata and the pages of the ledger; "" for a file beside these pages that is none."""
+    frame = pd.read_csv(folder / "claims.csv", dtype=str, keep_default_na=False)
+    beside = dict.fromkeys((folder / FOLDER).glob("*"), "")
+    return beside | {folder / name: text for name, text in pages(frame).items()}
 
 
 def rendered(template: str, folder: Path, about: dict[str, Any]) -> str:
@@ -118,12 +129,12 @@ def describe(
     run = {exhibit["name"]: exhibit for exhibit in described if exhibit["files"]}
     return {
         "exhibits": described,
-        "kinds": {"paper": papers, "own": len(described) - papers},
+        "kinds": {"paper": papers, "own": len(described) - papers - 1},  # without the ledger
         "older": sum(bool(exhibit["problems"]) for exhibit in described),
         "run": run,
         "slowest": max(run.values(), key=lambda exhibit: exhibit["seconds"], default=None),
         "systems": ", ".join(systems),
-        "is_older": OLDER in by_name.get("claims", ""),
+        "is_older": OLDER in by_name.get("ledger", ""),
         "machines": machines,
         "versions": lambda package: versions(manifests, package),
         "seed": seeds.ROOT,

@@ -1,13 +1,13 @@
 """Every claim is decided once, on two processes, and the tests read the decisions."""
 
 import os
-from pathlib import Path
+import pickle
 
 import pytest
 from filelock import FileLock
 
 from proofs_checks.claims import claims
-from proofs_checks.decide import BUILD, DEEP, Decision, decisions
+from proofs_checks.decide import DEEP, Decision, decisions
 
 DRAWN = 20  # instances beside the tight and adversarial ones; `tox -e checks` draws 200
 
@@ -18,7 +18,10 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Decision]:
     deep = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
     temporary = tmp_path_factory.getbasetemp()
     shared = temporary.parent if "PYTEST_XDIST_WORKER" in os.environ else temporary
-    build: Path = BUILD if deep else shared / "claims"
+    path = shared / "claims.pickle"
     with FileLock(shared / "claims.lock"):
-        every = decisions(list(claims()), DEEP if deep else DRAWN, 2, build)
-        return {decision.id: decision for decision in every}
+        if not path.is_file():
+            every = decisions(list(claims()), DEEP if deep else DRAWN, 2)
+            path.write_bytes(pickle.dumps({decision.id: decision for decision in every}))
+        decided: dict[str, Decision] = pickle.loads(path.read_bytes())
+        return decided

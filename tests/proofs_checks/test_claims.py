@@ -34,6 +34,7 @@ from proofs_checks.claims import (
     weakest,
 )
 from proofs_checks.decide import NOT_TIGHT, SEARCHED, Decision, decide, decisions
+from reproduce.run import GENERATED
 from tests.proofs_checks.conftest import DRAWN
 
 ADDED = (OURS, "errata.")  # ids of what stands after the given list
@@ -313,7 +314,7 @@ REFUTED = "lem:lipsSmooth.hessian-of-V"
 
 
 def test_the_committed_ledger_is_the_decided_one(decided: dict[str, Decision]) -> None:
-    committed = pd.read_csv(ledger.GENERATED / "claims.csv", dtype=str, keep_default_na=False)
+    committed = pd.read_csv(GENERATED / "claims.csv", dtype=str, keep_default_na=False)
     assert list(committed["id"]) == list(listed())
     fresh = ledger.frame([decided[id_] for id_ in listed()])
     assert list(committed) == list(fresh)
@@ -324,7 +325,7 @@ def test_the_committed_ledger_is_the_decided_one(decided: dict[str, Decision]) -
 def test_a_counterexample_has_the_numbers_of_the_committed_ledger(
     decided: dict[str, Decision],
 ) -> None:
-    committed = pd.read_csv(ledger.GENERATED / "claims.csv", dtype=str).set_index("id")
+    committed = pd.read_csv(GENERATED / "claims.csv", dtype=str).set_index("id")
     for id_ in (id_ for id_, claim in claims().items() if claim.counterexample):
         result = decided[id_].result
         written = committed.loc[id_, "observed"], committed.loc[id_, "bound"].split()[-1]
@@ -333,29 +334,28 @@ def test_a_counterexample_has_the_numbers_of_the_committed_ledger(
             assert float(side) == pytest.approx(float(text), 1e-5, float(result.tolerance)), id_
 
 
-def test_the_command_decides_one_claim(tmp_path: Path) -> None:
-    folders = ["--build", str(tmp_path), "--out", str(tmp_path)]
-    done = CliRunner().invoke(command.app, [REFUTED, "--examples", "5", *folders])
+def test_the_command_decides_one_claim() -> None:
+    done = CliRunner().invoke(command.app, [REFUTED, "--examples", "5"])
     assert done.exit_code == 0, done.output
     assert "fails; by certificate, 5 instances" in " ".join(done.output.split())
 
 
 def test_the_command_fails_and_names_the_claim_when_a_verdict_differs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decided: dict[str, Decision]
+    monkeypatch: pytest.MonkeyPatch, decided: dict[str, Decision]
 ) -> None:
     wrong = dataclasses.replace(decided[REFUTED], verdict="holds", problem="at the instance 17")
     monkeypatch.setattr("proofs_checks.decide.decisions", lambda *_: iter([wrong]))
-    done = CliRunner().invoke(command.app, [REFUTED, "--build", str(tmp_path)])
+    done = CliRunner().invoke(command.app, [REFUTED])
     assert done.exit_code == 1
     assert "recorded fails, found holds" in done.output
     assert "at the instance 17" in done.output
 
 
 def test_the_instances_do_not_hang_on_the_modules_that_are_loaded(
-    tmp_path: Path, decided: dict[str, Decision]
+    decided: dict[str, Decision],
 ) -> None:
     """Here this file's, the command's and pytest's; `decided` was in other processes."""
-    again = next(decisions([MAIN], DRAWN, 1, tmp_path))
+    again = next(decisions([MAIN], DRAWN))
     assert (again.slack, again.result) == (decided[MAIN].slack, decided[MAIN].result)
 
 
@@ -368,21 +368,9 @@ def test_an_unknown_claim_is_refused(text: str, hint: str) -> None:
     assert hint in done.output
 
 
-def test_finished_claims_are_not_decided_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = next(decisions([REFUTED], 5, 1, tmp_path))
-    again = next(decisions([REFUTED], 5, 1, tmp_path))
-    assert again.seconds == first.seconds  # the stored one, time and all
-    monkeypatch.setattr("proofs_checks.decide.key", lambda *_: "other code")
-    fresh = next(decisions([REFUTED], 5, 1, tmp_path))
-    assert fresh.seconds != first.seconds
-    assert fresh.result == first.result
-
-
-def test_joblib_runs_after_claims_are_decided(tmp_path: Path) -> None:
+def test_joblib_runs_after_claims_are_decided() -> None:
     """Both take the process's one reusable executor, which joblib needs as its own kind."""
-    next(decisions([REFUTED], 5, 2, tmp_path))
+    next(decisions([REFUTED], 5, 2))
     assert joblib.Parallel(n_jobs=2)(joblib.delayed(abs)(x) for x in (-1, -2)) == [1, 2]
 
 

@@ -13,7 +13,7 @@ import proofs_checks
 from proofs_checks.certificates import derivations, in_coq
 from proofs_checks.claims import claims, find
 from proofs_checks.decide import decide
-from proofs_checks.ledger import GENERATED
+from reproduce.run import GENERATED
 
 HOME = Path(proofs_checks.__file__).parent
 FILES = sorted((HOME / "coq").glob("*.v"))

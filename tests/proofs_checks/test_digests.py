@@ -1,15 +1,11 @@
 """The digest of a definition: what changes it, what does not, and where it looks."""
 
 import ast
-import shutil
 from pathlib import Path
 
 import pytest
 
 from gladius.validate import InputError
-from proofs_checks.certificates import forms, in_coq
-from proofs_checks.claims import claims, find
-from proofs_checks.decide import key
 from proofs_checks.digests import CODE, Definitions, _contents
 from proofs_checks.printed_tables import PUBLISHED
 from proofs_checks.syntax import WALK, parsed
@@ -262,52 +258,10 @@ def test_what_digests_cannot_see_does_not_occur() -> None:
         is_script = path.stem in ("__main__", "verify") or path.parent.name == "plain"
         # and nothing imports a script, of the plain edition by a rule of test_layers
         assert is_script or module.effects == [], path
-    code = {"proofs_checks.certificates.FOLDER", "proofs_checks.decide.ROOT"}
+    code = {"proofs_checks.certificates.FOLDER"}
     code |= {"reproduce.engine.provenance.ROOT", "proofs_checks.numbering.records"}
     code |= {"proofs_checks.verify.FOLDER"}
     assert {name for name, is_place in found.items() if is_place} == code
     data = {"proofs_checks.printed_tables.PUBLISHED", "gladius.designs.experts.WEIGHTS"}
-    data |= {"reproduce.exhibits.exact.FOUND"}
+    data |= {"reproduce.exhibits.exact.FOUND", "reproduce.exhibits.ledger.SOURCES"}
     assert data <= found.keys()
-
-
-def test_a_claim_is_keyed_by_its_own_functions_and_its_certificate(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A comment changes no key, an edit of a check that of one claim, an edit of a helper some."""
-    ids = [
-        id_ for id_ in claims() if find(id_).printed.__module__.endswith("sections.introduction")
-    ]
-    for package in ("gladius", "proofs_checks"):
-        ignored = shutil.ignore_patterns("__pycache__", "expert_weights")
-        shutil.copytree(PUBLISHED.parents[1] / package, tmp_path / package, ignore=ignored)
-
-    def of_tree() -> dict[str, str]:
-        definitions = Definitions(tmp_path)
-        return {id_: key(definitions, find(id_)) for id_ in ids}
-
-    def stale(path: str, old: str, new: str) -> set[str]:
-        file = tmp_path / path
-        text = file.read_text()
-        assert text.count(old) == 1, old
-        file.write_text(text.replace(old, new))
-        after = of_tree()
-        file.write_text(text)
-        return {id_ for id_ in ids if after[id_] != before[id_]}
-
-    before, path = of_tree(), "proofs_checks/sections/introduction.py"
-    assert len(set(before.values())) == len(ids) > 3
-    assert (
-        stale(path, "bias, square = _errors(pair)", "bias, square = _errors(pair)  # why") == set()
-    )
-    power = "pair.discount ** (2 * power)"
-    assert stale(path, power, f"2 * {power}") == {"intro.reward-no-extra-cost"}
-    assert stale("proofs_checks/claims.py", "return abs(gap) if", "return -gap if") == set(ids)
-    assert stale("proofs_checks/pages.py", "trim_blocks=True", "trim_blocks=False") == set()
-    own = forms("certificates", "certificate")
-    monkeypatch.setattr("proofs_checks.decide.forms", lambda *_: own | {ids[0]: "other text"})
-    assert {id_ for id_, found in of_tree().items() if found != before[id_]} >= {ids[0]}
-    monkeypatch.undo()
-    other = in_coq() | {ids[1]: "theorem, file.v"}
-    monkeypatch.setattr("proofs_checks.decide.in_coq", lambda: other)
-    assert {id_ for id_, found in of_tree().items() if found != before[id_]} == {ids[1]}

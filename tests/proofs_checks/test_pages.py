@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import io
 import re
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from proofs_checks.claims import OURS, CheckResult, claims, errors, listed
 from proofs_checks.decide import decide
 from proofs_checks.numbering import SOURCE_SHA256, TITLE, records, statement_of
 from proofs_checks.wording import evidence, marked
+from reproduce.run import GENERATED
 
 CHAIN = Path(pages.__file__).parent / "corrected" / "corrected.md"
 MARKDOWN = MarkdownIt("commonmark").enable("table")
@@ -47,12 +49,12 @@ def texts(rows: pd.DataFrame) -> dict[str, str]:
 
 
 def test_the_committed_pages_are_those_of_the_committed_ledger() -> None:
-    path = ledger.GENERATED / "claims.csv"
+    path = GENERATED / "claims.csv"
     wanted = pages.pages(pd.read_csv(path, dtype=str, keep_default_na=False))
     for name, text in wanted.items():
-        written = (ledger.GENERATED / name).read_text("utf-8")
-        assert written == text, "run: python -m proofs_checks"
-    folder = ledger.GENERATED / pages.FOLDER
+        written = (GENERATED / name).read_text("utf-8")
+        assert written == text, "run: python -m reproduce readme"
+    folder = GENERATED / pages.FOLDER
     assert {f"{pages.FOLDER}/{path.name}" for path in folder.iterdir()} < set(wanted)
 
 
@@ -222,19 +224,19 @@ def test_nothing_of_a_claim_is_read_as_markdown(text: str) -> None:
     assert re.sub(r"[`\\]", "", marked(text)) == text
 
 
-def test_the_pages_are_made_of_the_ledger_as_it_is_written(tmp_path: Path) -> None:
-    (tmp_path / pages.FOLDER).mkdir()
-    (tmp_path / pages.FOLDER / "of-yesterday.md").write_text("old")
-    ledger.write([decide(claims()[REFUTED], 5)], tmp_path)
-    written = {path.name for path in (tmp_path / pages.FOLDER).iterdir()}
-    assert written == {"README.md", "appendix-c.md", "not-examined.md"}
-    for page in (tmp_path / pages.FOLDER / "appendix-c.md", tmp_path / "ERRATA.md"):
-        text = page.read_text("utf-8")
-        assert text.count("\n  > ") == claims()[REFUTED].text.strip().count("\n") + 1
+def test_the_pages_are_made_of_the_table_as_it_is_read_again() -> None:
+    written = io.StringIO()
+    ledger.frame([decide(claims()[REFUTED], 5)]).to_csv(written, index=False)
+    written.seek(0)
+    texts = pages.pages(pd.read_csv(written, dtype=str, keep_default_na=False))
+    names = {"README.md", "appendix-c.md", "not-examined.md"}
+    assert set(texts) == {pages.ERRATA, *(f"{pages.FOLDER}/{name}" for name in names)}
+    for page in (f"{pages.FOLDER}/appendix-c.md", pages.ERRATA):
+        assert texts[page].count("\n  > ") == claims()[REFUTED].text.strip().count("\n") + 1
 
 
 def test_what_rests_on_a_false_statement_says_so() -> None:
-    page = (ledger.GENERATED / pages.FOLDER / "README.md").read_text("utf-8")
+    page = (GENERATED / pages.FOLDER / "README.md").read_text("utf-8")
     page = re.sub(r"\[(\w+ \d+)\]\(section-6.md#[a-z]+-\d+\)", r"\1", page)
     assert "| Theorem 13 | holds, given Theorem 12 |" in page
     assert "| Theorem 11 | holds |" in page  # the control

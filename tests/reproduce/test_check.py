@@ -1,7 +1,6 @@
-"""`check`, `stamp` and the README's sections: what says that a number is not of this tree."""
+"""`check` and the README's sections: what says that a number is not of this tree."""
 
 import json
-import os
 import re
 import shutil
 import tarfile
@@ -15,7 +14,6 @@ import pytest
 from typer.testing import CliRunner
 
 from gladius.validate import InputError
-from proofs_checks import ledger
 from proofs_checks.digests import Definitions, file_sha256
 from reproduce import __main__ as command
 from reproduce import exhibits
@@ -34,14 +32,14 @@ SECTIONS = ("summary", "answers", "exhibits", "machines", "claims")
 PAGE = "\n".join(
     ["before", *(f"<!-- {n}: any -->\nold\n<!-- /{n} -->" for n in SECTIONS), "after\n"]
 )
+LEDGER = runner.GENERATED / "claims.csv"
 SIGNS = 130  # of a verdict
 
 
 @pytest.fixture
 def committed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs as if from a clean tree, without a ledger."""
+    """Runs as if from a clean tree."""
     monkeypatch.setattr(provenance, "commit", lambda: {"commit": "c0ffee", "dirty": False})
-    monkeypatch.setattr(check, "FILES", {})
     return run
 
 
@@ -228,7 +226,7 @@ def test_the_version_of_the_lock_is_known() -> None:
 def test_the_archive_of_this_checkout_gives_its_files() -> None:
     """Of exhibits that are quick to draw, and where the code that draws them is of this tree."""
     loaded = [exhibits.load(name) for name in ("figure_gumbel", "table_2", "table_a1")]
-    for found in check.check(loaded, runner.GENERATED, runner.CELLS)[:-1]:
+    for found in check.check(loaded, runner.GENERATED, runner.CELLS):
         assert found.others == ()
     store = Archive(runner.CELLS)
     cells = {
@@ -272,7 +270,7 @@ def test_the_command_finds_a_digit_of_each_page_and_another_template(
     """The folder is as the checkout's, with the README above it."""
     out, path = tmp_path / "out", tmp_path / "README.md"
     committed(toy())
-    (out / "claims.csv").write_text(LEDGER)
+    shutil.copy(LEDGER, out)
     path.write_text(PAGE)
     for name, value in (("ROOT", tmp_path), ("runner.GENERATED", out)):
         monkeypatch.setattr(f"reproduce.__main__.{name}", value)
@@ -288,7 +286,8 @@ def test_the_command_finds_a_digit_of_each_page_and_another_template(
 
     pages = [path, path.with_name(response.FILE), *map(out.joinpath, readme.PAGES)]
     pages.append(out / readme.VERDICTS_FILE)
-    assert wrong() == [page.name for page in pages]
+    of_claims = [str(path.relative_to(out)) for path in readme.claims(out)]
+    assert wrong() == [*(page.name for page in pages), *of_claims]
     assert CliRunner().invoke(command.app, ["readme"]).exit_code == 0
     assert wrong() == []
     for page in pages:
@@ -296,84 +295,16 @@ def test_the_command_finds_a_digit_of_each_page_and_another_template(
         page.write_text(re.sub("[0-9a-z](?=[^0-9a-z]*$)", "8", text, count=1), "utf-8")
         assert wrong() == ([page.name] if page != path else [])
         page.write_text(text, "utf-8")
-    path.write_text(path.read_text("utf-8").replace("Of 2 statements", "Of 3 statements"))
+    more = out / "claims" / "more.md"
+    more.write_text("a page of a claim that is no more", "utf-8")
+    errata = (out / "ERRATA.md").read_text("utf-8")
+    (out / "ERRATA.md").write_text(errata.replace("1", "2", 1), "utf-8")
+    assert wrong() == ["claims/more.md", "ERRATA.md"]
+    assert CliRunner().invoke(command.app, ["readme"]).exit_code == 0
+    assert (wrong(), more.exists()) == ([], False)
+    path.write_text(path.read_text("utf-8").replace("Of 108 statements", "Of 109 statements"))
     monkeypatch.setitem(readme.PAGES, "FINDINGS.md", "limits.md")
     assert wrong() == ["README.md", "FINDINGS.md"]
-
-
-def test_the_ledger_is_stamped_when_it_is_made_and_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(provenance, "commit", lambda: {"commit": "c0ffee", "dirty": False})
-    with pytest.raises(InputError, match="make them first"):
-        check.stamp("claims", tmp_path)
-    for name in check.FILES["claims"]:
-        (tmp_path / name).write_text("text")
-    check.stamp("claims", tmp_path)
-    (ledger,) = check.check([], tmp_path)
-    assert (ledger.name, ledger.problems) == ("claims", ())
-    (tmp_path / "claims.csv").write_text("edited")
-    assert check.check([], tmp_path)[0].problems == ("claims.csv was changed since",)
-    os.utime(tmp_path / "claims.csv", (0, 0))
-    with pytest.raises(InputError, match="make it again"):
-        check.stamp("claims", tmp_path)
-    with pytest.raises(InputError, match="choose one of claims"):
-        check.stamp("table_2", tmp_path)
-
-
-def test_a_ledger_that_was_changed_with_its_digests_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """claims.csv, the errata and the pages, each made again; what instances showed stays."""
-    monkeypatch.setattr(check, "of_claims", lambda: {"smoke": False, "code": "", "view": ""})
-    shutil.copy(runner.GENERATED / "claims.csv", tmp_path)
-    (tmp_path / "manifests").mkdir()
-    (tmp_path / "claims").mkdir()
-    for name, text in ledger.again(tmp_path).items():
-        (tmp_path / name).write_text(text, "utf-8")
-    texts = files(tmp_path)
-
-    def others() -> tuple[str, ...]:
-        listed = {name: file_sha256(tmp_path / name) for name in check.FILES["claims"]}
-        made = check.of_claims() | {"files": listed, "dirty": False}
-        (tmp_path / "manifests" / "claims.json").write_text(json.dumps(made))
-        (found,) = check.check([], tmp_path, runner.CELLS)
-        assert found.problems == ()
-        return found.others
-
-    assert others() == ()
-    changes = {"claims.csv": (",holds,", ",fails,"), "ERRATA.md": ("1", "2")}
-    changes["claims/README.md"] = ("108", "109")
-    for name, (old, new) in changes.items():
-        text = texts[name].decode()
-        assert old in text
-        (tmp_path / name).write_text(text.replace(old, new, 1), "utf-8")
-    (tmp_path / "claims" / "more.md").write_text("a page")
-    assert others() == differing(*sorted([*changes, "claims/more.md"]))
-    first, _, rest = texts["claims.csv"].decode().partition("\n")
-    (tmp_path / "claims.csv").write_text(f"{first}\n{rest.partition(chr(10))[2]}", "utf-8")
-    assert "this tree cannot make it: failed: KeyError" in others()[0]
-
-
-def test_a_theorem_with_another_name_in_coq_makes_the_ledger_older(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copied = tmp_path / "proofs_checks"
-    for name in ("coq", "corrected"):
-        shutil.copytree(ROOT / "proofs_checks" / name, copied / name)
-    monkeypatch.setattr(check, "ROOT", tmp_path)
-    before = check.of_claims()
-    for file, old in (("coq/paper_pl.v", "lemma_8_holds"), ("corrected/corrected.md", "Theorem")):
-        text = (copied / file).read_text("utf-8")
-        assert old in text
-        (copied / file).write_text(text.replace(old, "renamed"), "utf-8")
-        after = check.of_claims()
-        assert (after["code"], after["view"] != before["view"]) == (before["code"], True)
-        before = after
-
-
-LEDGER = "id,verdict,printed,severity\na,fails,yes,theorem\nb,holds,yes,\nc,holds,no,\n"
-LEDGER += "corrected.d,holds,no,\n"
 
 
 def test_the_readme_has_a_line_an_exhibit_with_a_mark_where_check_says_so(
@@ -381,21 +312,18 @@ def test_the_readme_has_a_line_an_exhibit_with_a_mark_where_check_says_so(
 ) -> None:
     out, path = tmp_path / "out", tmp_path / "README.md"
     committed(toy())
-    (out / "claims.csv").write_text(LEDGER)
+    shutil.copy(LEDGER, out)
     path.write_text(PAGE)
     changed = readme.update(path, [toy()], check.check([toy()], out), out)
-    assert {p.name for p in changed} == {
-        "README.md",
-        response.FILE,
-        *readme.PAGES,
-        readme.VERDICTS_FILE,
-    }
+    pages = {"README.md", response.FILE, *readme.PAGES, readme.VERDICTS_FILE}
+    assert {p.name for p in changed} - {p.name for p in readme.claims(out)} <= pages
+    assert len(changed) == len(pages) + len(readme.claims(out))
     text = path.read_text()
     assert text.startswith(f"before\n<!-- {SECTIONS[0]}: generated -->")
     assert text.endswith("<!-- /claims -->\nafter\n")
     assert "old\n" not in text
     assert "Not drawn yet" in text  # the findings, which read exhibits that this folder lacks
-    assert "Of 2 statements in the paper, 1 hold as printed" in text
+    assert "Of 108 statements in the paper, 48 hold as printed" in text
     assert "older code" not in text
     page = (out / "EXHIBITS.md").read_text()
     assert "[toy.csv](toy.csv)" in page
@@ -423,7 +351,7 @@ def test_machines_and_times_are_those_of_the_manifests(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_readme_without_marks_is_refused(committed: Run, tmp_path: Path, name: str) -> None:
-    (tmp_path / "claims.csv").write_text(LEDGER)
+    shutil.copy(LEDGER, tmp_path)
     (tmp_path / "README.md").write_text(PAGE.replace(f"<!-- {name}", "<!-- "))
     with pytest.raises(InputError, match=f"put the lines <!-- {name}"):
         readme.update(tmp_path / "README.md", [], [], tmp_path)
