@@ -1,4 +1,4 @@
-"""The pages of the site: MkDocs (`reproduce/templates/mkdocs.yml`) calls the functions `on_config` and `on_files`.
+"""The pages of the site, for MkDocs: `on_config` and `on_files` are its hooks (`mkdocs.yml`).
 
 The site has the folders of the checkout, so that links between pages stay as they are. A README is
 the index of its folder, and a file that a page links is copied.
@@ -6,7 +6,7 @@ the index of its folder, and a file that a page links is copied.
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from posixpath import dirname, join, normpath
@@ -44,7 +44,6 @@ BAR = {  # each title's pages by their beginnings, the first of which is the one
     "API": ["api/index.md", "api/gladius.md", "api/"],
     "Project": ["CHANGELOG.md", ".github/", "gladius/designs/"],
 }
-EXPORTED = [f"gladius.{name}" for name in gladius.__all__ if name != "METHODS"]
 INLINE = "module://matplotlib_inline.backend_inline"  # the kernel's, for figures in pages
 LINK = re.compile(r'\]\(([^)#\s]+)|(?:href|src)="([^"#]+)')
 CELL = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -75,13 +74,15 @@ def pages() -> dict[str, str]:
 def interface() -> dict[str, str]:
     """The API: an index with a sentence of each module and name of `gladius`, a page a package."""
     package: Any = griffe.load("gladius", search_paths=[ROOT])
-    texts, lines = {}, ["# API", *table("Names of `gladius`", package, EXPORTED)]
-    lines += table("Methods of `gladius.fit`", package, gladius.METHODS.values())
+    names = [name for name in gladius.__all__ if name != "METHODS"]
+    exported = {f"gladius.{name}": f"gladius.{name}" for name in names}
+    texts, lines = {}, ["# API", *table("Names of `gladius`", package, exported)]
+    lines += table("Methods of `gladius.fit`", package, gladius.METHODS)
     for room in packages(package):
         inside = [x.path for x in room.modules.values() if not (x.is_alias or x.is_init_module)]
-        listed = [room.path, *(EXPORTED if room is package else []), *inside]
+        listed = {path: path for path in (room.path, *sorted(inside))}
         texts[f"api/{room.path}.md"] = f"# {room.path}\n" + "\n".join(f"\n::: {x}" for x in listed)
-        lines += table(f"`{room.path}`", package, [room.path, *inside])
+        lines += table(f"`{room.path}`", package, listed)
     return texts | {"api/index.md": "\n".join(lines)}
 
 
@@ -93,13 +94,13 @@ def packages(module: Any) -> Iterator[Any]:
             yield from packages(module[name])
 
 
-def table(heading: str, package: Any, paths: Iterable[str]) -> Iterator[str]:
-    """Lines of a table: the path of a module or name, as a link, and its docstring's sentence."""
+def table(heading: str, package: Any, paths: Mapping[str, str]) -> Iterator[str]:
+    """Lines of a table: a name, linked to what has this path, and the sentence of its docstring."""
     yield from (f"\n## {heading}\n", "| name | what it is |", "| --- | --- |")
-    for path in paths:
+    for name, path in paths.items():
         found = package[path.partition(".")[2]] if "." in path else package
         page = (found if found.is_init_module else found.parent).path
-        yield f"| [`{path}`]({page}.md#{path}) | {found.docstring.value.splitlines()[0]} |"
+        yield f"| [`{name}`]({page}.md#{path}) | {found.docstring.value.splitlines()[0]} |"
 
 
 def notebook(text: str, config: MkDocsConfig, page: str) -> tuple[str, list[File]]:
@@ -192,4 +193,5 @@ def prepared(text: str) -> str:
         pieces[i] = re.sub(r"^((?:  )+)(?=[-*] |\d+\. )", r"\1\1", pieces[i], flags=re.MULTILINE)
         pieces[i] = re.sub("<table[^>]*>", "<table>", pieces[i])
     text = "".join(pieces)
-    return text if "\n## " in text else f"---\nhide: [toc]\n---\n{text}"  # and wider for tables
+    has_contents = re.search("^(## |::: )", text, re.MULTILINE)
+    return text if has_contents else f"---\nhide: [toc]\n---\n{text}"  # and wider for tables

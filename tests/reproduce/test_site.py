@@ -171,13 +171,18 @@ def test_the_api_has_a_sentence_for_every_name_and_a_page_for_every_module(built
     modules = [path.relative_to(ROOT) for path in (ROOT / "gladius").rglob("*.py")]
     paths = {".".join(x.with_suffix("").parts).removesuffix(".__init__") for x in modules}
     names = {f"gladius.{name}" for name in gladius.__all__} - {"gladius.METHODS"}
-    assert set(rows) == paths | names
+    assert set(rows) == paths | names | {*gladius.METHODS}
     assert rows["gladius.fit"] == "Estimate the reward behind observed choices."
     assert {*gladius.METHODS.values()} < paths
     pages = "".join(path.read_text("utf-8") for path in (built / "api").glob("gladius*.html"))
     places = set(re.findall(' id="([^"]+)"', pages))
     assert paths | {"gladius.fit", "gladius.paper.box.gladius"} <= places
     assert "gladius.model.mdp.TabularMDP" in places
+    model = page_of(built, "api/gladius.model.md")  # each module begins with its names
+    sentence = "A simulation model with finitely many states; it holds the true reward."
+    assert re.search(
+        rf'<a [^>]*href="#gladius.model.mdp.TabularMDP".*?{sentence}', model, re.DOTALL
+    )
 
 
 def test_the_guide_is_two_pages_whose_examples_are_cells() -> None:
