@@ -131,8 +131,7 @@ class Formula(InlineProcessor):  # type: ignore[misc]  # Markdown has no types
     """TeX in a sentence, `$x$` or with back quotes, as MathML."""
 
     def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:  # noqa: N802
-        formula = latex2mathml.converter.convert(m[1] or m[2])
-        return self.md.htmlStash.store(formula), m.start(), m.end()
+        return self.md.htmlStash.store(mathml(m[1] or m[2])), m.start(), m.end()
 
 
 class Formulas(Extension):  # type: ignore[misc]
@@ -145,7 +144,14 @@ class Formulas(Extension):  # type: ignore[misc]
 
 def display(source: str, *_: object, **__: object) -> str:
     """A fenced block of TeX as MathML."""
-    return latex2mathml.converter.convert(source, display="block")
+    return mathml(source, "block")
+
+
+def mathml(formula: str, display: str = "inline") -> str:
+    """TeX as MathML, with a thin space between the name of a function and a letter after it."""
+    made = latex2mathml.converter.convert(formula, display=display)
+    name = r"(<mi>[a-z]{2,}</mi>)(?=<m(?:i|sub|sup|subsup|over|row)\b)"
+    return re.sub(name, r'\1<mspace width="0.167em" />', made)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

@@ -209,6 +209,13 @@ def test_the_plain_edition_is_a_notebook_with_a_cell_a_file(built: Path) -> None
     assert ["".join(x["source"]) for x in note["cells"][1::2]] == [x.strip("\n") for x in cells]
 
 
+def test_formulas_are_mathml() -> None:
+    made = site.mathml(r"\log p_Q \leq \exp(\hat\pi)")
+    assert re.search("<mi>log</mi><mspace [^>]*/><msub><mi>p</mi><mi>Q</mi></msub><mo>", made)
+    assert "<mi>exp</mi><mo " in made
+    assert 'display="block"' in site.display("x", "math", "math", {}, None)
+
+
 def test_lists_tables_and_titles_are_those_of_github() -> None:
     text = "<h1>A &lt;b</h1>\n- a\n  - b\n    - c\n```\n  - d\n```\n<table class='x' border=1>"
     made = "# A &lt;b\n- a\n    - b\n        - c\n```\n  - d\n```\n<table>"
