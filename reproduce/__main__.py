@@ -182,31 +182,6 @@ def readme() -> None:
     Console().print("\n".join(f"{p.name} updated." for p in changed) or "All up to date.")
 
 
-@app.command(epilog="Example: python -m reproduce report")
-def report(
-    out: Annotated[Path | None, typer.Option(help="File; by default report.html there.")] = None,
-) -> None:
-    """All results on one HTML page that needs no network."""
-    try:
-        from reproduce.pages import report as pages
-    except ModuleNotFoundError as error:
-        raise InputError("report", error.name, "pip install '.[report]'") from None
-    target = out or runner.GENERATED / pages.NAME
-    target.write_text(pages.page(runner.GENERATED), "utf-8")
-    Console().print(str(target), markup=False, soft_wrap=True)
-
-
-@app.command(epilog="Example: python -m reproduce site")
-def site(out: Annotated[Path, typer.Option(help="Folder.")] = ROOT / "site") -> None:
-    """Every committed page, the report, two notebooks and the API as a site."""
-    try:
-        from reproduce.pages import site as pages
-    except ModuleNotFoundError as error:
-        raise InputError("site", error.name, "pip install '.[report]' pdoc ipykernel") from None
-    pages.build(out, runner.GENERATED)
-    Console().print(str(out), markup=False, soft_wrap=True)
-
-
 def main() -> None:
     """Run the command; a bad input is one line, not a traceback."""
     console = Console(stderr=True, soft_wrap=True)

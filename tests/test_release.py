@@ -123,7 +123,6 @@ def test_a_maximum_likelihood_fit_loads_neither_torch_nor_matplotlib(tmp_path: P
         ("hypothesis", "proofs_checks", ["lem:BE_PL"], "checks"),
         ("flint", "proofs_checks.verify", [], "verify"),
         ("typer", "reproduce", ["list"], "reproduce"),
-        ("nbconvert", "reproduce", ["report"], "report"),
     ],
 )
 def test_a_command_without_its_extra_names_it_in_one_line(

@@ -75,7 +75,7 @@ def contents(
     """
     is_inside = folder.is_relative_to(ROOT)
     link = folder.relative_to(ROOT).as_posix() if is_inside else folder.as_posix()
-    about = {"link": link, "mark": MARK, "within_report": False}
+    about = {"link": link, "mark": MARK}
     about |= describe(exhibits, problems, folder)
     text = readme.read_text("utf-8")
     for name, template in SECTIONS.items():
