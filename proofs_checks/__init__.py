@@ -4,10 +4,10 @@
     >>> proofs_checks.check("lem:lipsSmooth.hessian-of-V").holds
     False
 
-`python -m proofs_checks` decides all claims and writes the ledger. See claims.py for what a claim
-is, sections/ for the checks, and oracle/ for solutions that share no code with the library.
+`python -m proofs_checks` decides all claims and writes the ledger. See claims/ for what a claim is,
+sections/ for the checks, and oracle/ for solutions that share no code with the library.
 """
 
-from proofs_checks.claims import Check, CheckResult, Claim, check, claims, find
+from proofs_checks.claims.claims import Check, CheckResult, Claim, check, find
 
-__all__ = ["Check", "CheckResult", "Claim", "check", "claims", "find"]
+__all__ = ["Check", "CheckResult", "Claim", "check", "find"]

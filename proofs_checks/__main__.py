@@ -10,8 +10,9 @@ try:
     from rich.text import Text
 
     from gladius.validate import InputError
-    from proofs_checks import decide, ledger, numbering, wording
-    from proofs_checks.claims import claims, find
+    from proofs_checks.claims import decide, numbering
+    from proofs_checks.claims.claims import claims, find
+    from proofs_checks.ledger import ledger, wording
 except ModuleNotFoundError as error:
     raise SystemExit(f"{error.name} is missing: pip install '.[checks]'") from None
 

@@ -19,8 +19,8 @@ from typing import Any
 from rich.console import Console
 
 from gladius.validate import InputError
-from proofs_checks.digests import Definitions
 from reproduce.engine import keys, provenance
+from reproduce.engine.digests import Definitions
 from reproduce.engine.nouns import Cell, Exhibit, drawn
 from reproduce.engine.output import (
     DIGITS,

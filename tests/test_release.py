@@ -121,7 +121,7 @@ def test_a_maximum_likelihood_fit_loads_neither_torch_nor_matplotlib(tmp_path: P
     [
         ("typer", "proofs_checks", ["lem:BE_PL"], "checks"),
         ("hypothesis", "proofs_checks", ["lem:BE_PL"], "checks"),
-        ("flint", "proofs_checks.verify", [], "verify"),
+        ("flint", "proofs_checks.certificates.verify", [], "verify"),
         ("typer", "reproduce", ["list"], "reproduce"),
     ],
 )

@@ -1,9 +1,10 @@
-"""Certificates and derivations of claims: data that `proofs_checks/verify.py` verifies by itself.
+"""Certificates and derivations of claims: data that `verify` verifies by itself.
 
-prelude.lisp defines the paper's objects. statements.lisp says what is printed and what to write
-instead, and certificates.lisp gives the instances. derivations.lisp derives claims that hold, and
-what to write instead of others, under their id with `/instead`. claims.lisp lists all of them with
-the digests of their statements and instances.
+This room imports no other one. Start with README.md. prelude.lisp defines the paper's objects.
+statements.lisp says what is printed and what to write instead, and certificates.lisp
+gives the instances. derivations.lisp derives claims that hold, and what to write instead of others,
+under their id with `/instead`. claims.lisp lists all of them with the digests of their
+statements and instances.
 """
 
 import csv

@@ -12,11 +12,19 @@ from scipy.special import log_softmax
 
 from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
-from proofs_checks import instances
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
+from proofs_checks.claims import instances
+from proofs_checks.claims.claims import (
+    CheckResult,
+    assumed,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    weakest,
+)
+from proofs_checks.claims.instances import full_samples, one_state
 from proofs_checks.corrected import CHAIN
 from proofs_checks.corrected.polyak_lojasiewicz import classes, profile_pl
-from proofs_checks.instances import full_samples, one_state
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.sections import _fits as fits
 

@@ -10,17 +10,17 @@ from scipy.stats import binom
 
 from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
-from proofs_checks import instances, under_check
-from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
+from proofs_checks.claims import instances, under_check
+from proofs_checks.claims.claims import CheckResult, at_least, at_most, claim, equal, weakest
+from proofs_checks.claims.instances import full_samples
+from proofs_checks.claims.under_check import ROUNDING, Complex, objective, objective_rounding
 from proofs_checks.corrected import CHAIN
-from proofs_checks.instances import full_samples
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample, Whole
 from proofs_checks.sections.proofs_quantitative_identification import (
     identification_constant,
     inverse_norm,
 )
-from proofs_checks.under_check import ROUNDING, Complex, objective, objective_rounding
 
 # A data set, log-odds (X, A), residuals (B,) at its anchor pairs, and V (X,) for the other states.
 Point = namedtuple("Point", "sample logits residual rest")

@@ -12,13 +12,13 @@ from scipy.special import expit
 from gladius.model.risk import value
 from gladius.paper.stability import level_flow, slowest_rate
 from gladius.validate import Array
-from proofs_checks import instances, under_check
-from proofs_checks.claims import CheckResult, at_least, claim, equal, weakest
+from proofs_checks.claims import instances, under_check
+from proofs_checks.claims.claims import CheckResult, at_least, claim, equal, weakest
+from proofs_checks.claims.instances import full_samples
+from proofs_checks.claims.under_check import ROUNDING, objective_rounding
 from proofs_checks.corrected import CHAIN
-from proofs_checks.instances import full_samples
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.under_check import ROUNDING, objective_rounding
 
 # A data set with every pair in it, tables q (X, A) and zeta (X,), and rho.
 State = namedtuple("State", "sample q zeta rho")

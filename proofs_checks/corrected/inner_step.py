@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import instances, under_check
-from proofs_checks.claims import CheckResult, claim, equal, weakest
+from proofs_checks.claims import instances, under_check
+from proofs_checks.claims.claims import CheckResult, claim, equal, weakest
+from proofs_checks.claims.instances import full_samples
+from proofs_checks.claims.under_check import STEP, Complex, objective_rounding
 from proofs_checks.corrected import CHAIN
-from proofs_checks.instances import full_samples
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.under_check import STEP, Complex, objective_rounding
 
 # A data set with every pair in it, a table q (X, A) and a way to move it, features of states (X, X)
 # of which zeta's class has the first two, and how these move.

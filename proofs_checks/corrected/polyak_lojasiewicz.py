@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
 from gladius.validate import Array
-from proofs_checks import instances, under_check
-from proofs_checks.claims import CheckResult, at_least, claim, equal, weakest
+from proofs_checks.claims import instances, under_check
+from proofs_checks.claims.claims import CheckResult, at_least, claim, equal, weakest
+from proofs_checks.claims.under_check import ROUNDING, objective_rounding, sample_risk
 from proofs_checks.corrected import CHAIN
 from proofs_checks.corrected.coordinates import reached
 from proofs_checks.corrected.search import least_ratio
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.sections import _fits as fits
-from proofs_checks.under_check import ROUNDING, objective_rounding, sample_risk
 
 # Frequencies (A,), positive, log-odds (A,), and the level over their KL, at least 1.
 Choice = namedtuple("Choice", "pi logits above", defaults=[1.0])

@@ -3,7 +3,7 @@
 A Gumbel(nu, 1) variable has the density exp(-(x - nu) - exp(-(x - nu))). Everything here is an
 integral of such densities. With M the largest location, all but 1e-18 of the mass of the maximum,
 relative to each variable's own share, lies in [M - 5, M + 45]; there eight Gauss-Legendre panels
-of 24 nodes leave a relative error below 1e-13 (tests/proofs_checks/test_oracle_gumbel.py).
+of 24 nodes leave a relative error below 1e-13 (tests/proofs_checks/oracle/test_oracle_gumbel.py).
 """
 
 import numpy as np

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from gladius.validate import Array
-from proofs_checks.claims import CheckResult, at_least
-from proofs_checks.instances import empirical, one_state, quarters, tables
+from proofs_checks.claims.claims import CheckResult, at_least
+from proofs_checks.claims.instances import empirical, one_state, quarters, tables
+from proofs_checks.claims.under_check import MLP, Complex, complex_slope, sample_risk
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.under_check import MLP, Complex, complex_slope, sample_risk
 
 
 class LinearOutputs(namedtuple("LinearOutputs", "features theta")):

@@ -10,10 +10,10 @@ from scipy.special import xlogy
 
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
-from proofs_checks.instances import REWARDS, VALUES, distributions, tables
+from proofs_checks.claims.claims import CheckResult, assumed, at_least, claim, equal, weakest
+from proofs_checks.claims.instances import REWARDS, VALUES, distributions, tables
+from proofs_checks.claims.under_check import zero
 from proofs_checks.oracle import gumbel
-from proofs_checks.under_check import zero
 
 QUADRATURE = "quadrature leaves 1e-13, relative; sums of locations round at 1e-16 of their size"
 LOCATIONS = st.integers(1, 5).flatmap(lambda n: tables(n, VALUES | REWARDS))

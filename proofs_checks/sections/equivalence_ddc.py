@@ -10,12 +10,12 @@ from scipy.special import expit, softmax
 from gladius.model.mdp import TabularMDP, action_values
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
-from proofs_checks.instances import absorbing, leaving_zero, tables, tabular_mdps
+from proofs_checks.claims.claims import CheckResult, assumed, at_least, claim, equal, weakest
+from proofs_checks.claims.instances import absorbing, leaving_zero, tables, tabular_mdps
+from proofs_checks.claims.under_check import EPS, WHY, rounding, zero
 from proofs_checks.oracle import gumbel
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.sections.equivalence import QUADRATURE, quadrature_error
-from proofs_checks.under_check import EPS, WHY, rounding, zero
 
 Period = tuple[TabularMDP, int]  # a world and a period h'
 

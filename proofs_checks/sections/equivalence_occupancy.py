@@ -16,11 +16,11 @@ from scipy.special import softmax
 
 from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
-from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
-from proofs_checks.instances import absorbing, distributions, tabular_mdps
+from proofs_checks.claims.claims import CheckResult, assumed, at_least, claim, equal, weakest
+from proofs_checks.claims.instances import absorbing, distributions, tabular_mdps
+from proofs_checks.claims.under_check import EPS
 from proofs_checks.oracle import occupancy as oracle
 from proofs_checks.oracle.occupancy import Exact, World, exact, shares
-from proofs_checks.under_check import EPS
 
 EXACT = "rational arithmetic"
 HALF = Fraction(1, 2)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from gladius.model.risk import grouped_risk, sampled_risk
 from gladius.panel.record import Counts
 from gladius.validate import Array
-from proofs_checks.claims import CheckResult, assumed, at_most, claim, equal, weakest
-from proofs_checks.instances import DISCOUNTS, Empirical, empirical, one_state, tables
-from proofs_checks.under_check import objective
+from proofs_checks.claims.claims import CheckResult, assumed, at_most, claim, equal, weakest
+from proofs_checks.claims.instances import DISCOUNTS, Empirical, empirical, one_state, tables
+from proofs_checks.claims.under_check import objective
 
 SQUARED = "rounding in sums of squares of r, Q and V"
 

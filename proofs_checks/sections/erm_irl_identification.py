@@ -12,8 +12,16 @@ from scipy.special import expit, log_softmax, softmax
 from gladius.model.mdp import TabularMDP, action_values
 from gladius.model.risk import sampled_risk, value
 from gladius.validate import Array
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.instances import (
+from proofs_checks.claims.claims import (
+    CheckResult,
+    assumed,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    weakest,
+)
+from proofs_checks.claims.instances import (
     absorbing,
     full_samples,
     leaving_zero,
@@ -21,12 +29,19 @@ from proofs_checks.instances import (
     tables,
     tabular_mdps,
 )
+from proofs_checks.claims.under_check import (
+    WHY,
+    observed,
+    population_risk,
+    rounding,
+    sample_risk,
+    zero,
+)
 from proofs_checks.oracle import ccp, gumbel, polyak
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.sections import equivalence
 from proofs_checks.sections.setup import Track
-from proofs_checks.under_check import WHY, observed, population_risk, rounding, sample_risk, zero
 
 Excess = namedtuple("Excess", "weight floor reached log_ratio distance residual terms")
 

@@ -10,8 +10,16 @@ from gladius.model.mdp import TabularMDP, action_values
 from gladius.model.risk import Risk, bi_conjugate, conditional_mean, grouped_risk, value
 from gladius.panel.record import Counts
 from gladius.validate import Array
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.instances import (
+from proofs_checks.claims.claims import (
+    CheckResult,
+    assumed,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    weakest,
+)
+from proofs_checks.claims.instances import (
     Fitted,
     absorbing,
     coin,
@@ -20,10 +28,10 @@ from proofs_checks.instances import (
     tables,
     tabular_mdps,
 )
+from proofs_checks.claims.under_check import population_risk, zero
 from proofs_checks.oracle import risk as oracle
 from proofs_checks.oracle.soft_bellman import reachable
 from proofs_checks.sections.erm_irl_identification import excess_over, partly_solved
-from proofs_checks.under_check import population_risk, zero
 
 
 @st.composite

@@ -14,11 +14,18 @@ from gladius import BusEngine
 from gladius.designs.bus import DUMMY_LIMIT
 from gladius.designs.efficiency import Bounds, bounds
 from gladius.validate import Array
-from proofs_checks import printed_tables as paper
-from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
+from proofs_checks.claims import printed_tables as paper
+from proofs_checks.claims.claims import CheckResult, at_least, at_most, claim, equal, weakest
+from proofs_checks.claims.printed_tables import (
+    EXACT,
+    HALF,
+    Interval,
+    Method,
+    implied_mape,
+    reported,
+)
+from proofs_checks.claims.under_check import MLP
 from proofs_checks.oracle import tables as oracle
-from proofs_checks.printed_tables import EXACT, HALF, Interval, Method, implied_mape, reported
-from proofs_checks.under_check import MLP
 
 HIDDEN = (10, 10)
 

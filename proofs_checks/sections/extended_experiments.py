@@ -9,10 +9,17 @@ from hypothesis import strategies as st
 
 from gladius import BusEngine
 from gladius.validate import Array
-from proofs_checks import printed_tables as paper
-from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
+from proofs_checks.claims import printed_tables as paper
+from proofs_checks.claims.claims import CheckResult, at_least, at_most, claim, equal, weakest
+from proofs_checks.claims.printed_tables import (
+    EXACT,
+    HALF,
+    Interval,
+    Method,
+    implied_mape,
+    reported,
+)
 from proofs_checks.oracle import tables as oracle
-from proofs_checks.printed_tables import EXACT, HALF, Interval, Method, implied_mape, reported
 
 # A value iteration in single precision: near 55 the numbers are 3.8e-6 apart, 1/(1 - beta) = 20.
 SINGLE = 1e-4

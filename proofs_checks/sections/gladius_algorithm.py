@@ -12,10 +12,10 @@ from gladius.model.mdp import TabularMDP
 from gladius.model.risk import conditional_mean, grouped_risk, value
 from gladius.panel.record import Counts
 from gladius.validate import Array
-from proofs_checks.claims import CheckResult, assumed, claim, equal, weakest
-from proofs_checks.instances import DISCOUNTS, REWARDS, one_state, tables, whole_numbers
+from proofs_checks.claims.claims import CheckResult, assumed, claim, equal, weakest
+from proofs_checks.claims.instances import DISCOUNTS, REWARDS, one_state, tables, whole_numbers
+from proofs_checks.claims.under_check import Complex, ascent_slope, descent, zero
 from proofs_checks.oracle.risk import Sample, complex_gradient
-from proofs_checks.under_check import Complex, ascent_slope, descent, zero
 
 
 class Step(namedtuple("Step", "sample phi chi theta eta")):

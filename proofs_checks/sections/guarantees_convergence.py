@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import under_check
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, weakest
-from proofs_checks.instances import empirical, full_samples, one_state, tables, tightest
+from proofs_checks.claims import under_check
+from proofs_checks.claims.claims import CheckResult, assumed, at_least, at_most, claim, weakest
+from proofs_checks.claims.instances import empirical, full_samples, one_state, tables, tightest
 from proofs_checks.oracle import descent as steps
 from proofs_checks.oracle import polyak as oracle
 
@@ -256,8 +256,9 @@ def single_stepsize(problem: Steps) -> CheckResult:
     engine, with its anchor. With one schedule the steps grow at beta = .5 (rate .038) and .8
     (.0016). They do not grow at .9 and at .95, which is the paper's. With two schedules in the
     ratio 1/beta^2, they grow at none of these beta. That is the ratio of Algorithm 1, since its
-    ascent lacks beta^2. The numbers are those of tests/proofs_checks/test_oracle_descent.py. On a
-    convex-concave quadratic one schedule converges.
+    ascent lacks beta^2. The numbers are those of
+    tests/proofs_checks/oracle/test_oracle_descent.py. On a convex-concave quadratic one schedule
+    converges.
     """
     return two_time_scales(problem, ratio=1.0)
 

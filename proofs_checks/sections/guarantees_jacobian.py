@@ -8,11 +8,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gladius.validate import Array
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.instances import tables
+from proofs_checks.claims.claims import (
+    CheckResult,
+    assumed,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    weakest,
+)
+from proofs_checks.claims.instances import tables
+from proofs_checks.claims.under_check import EPS, MLP, Linear
 from proofs_checks.oracle import networks
 from proofs_checks.oracle.polyak import least_eigenvalue as smallest_eigenvalue
-from proofs_checks.under_check import EPS, MLP, Linear
 
 SMALL = st.integers(-2, 2).map(float)
 

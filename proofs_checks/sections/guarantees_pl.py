@@ -6,12 +6,27 @@ from scipy.special import expit
 
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import under_check
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.instances import Empirical, empirical, full_samples, one_state, tables, tightest
+from proofs_checks.claims import under_check
+from proofs_checks.claims.claims import (
+    CheckResult,
+    assumed,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    weakest,
+)
+from proofs_checks.claims.instances import (
+    Empirical,
+    empirical,
+    full_samples,
+    one_state,
+    tables,
+    tightest,
+)
+from proofs_checks.claims.under_check import Complex, complex_slope
 from proofs_checks.oracle import polyak
 from proofs_checks.sections import _fits as fits
-from proofs_checks.under_check import Complex, complex_slope
 
 
 @claim.holds(

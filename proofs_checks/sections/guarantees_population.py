@@ -10,8 +10,16 @@ from scipy.stats import entropy
 
 from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.instances import (
+from proofs_checks.claims.claims import (
+    CheckResult,
+    assumed,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    weakest,
+)
+from proofs_checks.claims.instances import (
     Empirical,
     absorbing,
     distributions,
@@ -22,8 +30,8 @@ from proofs_checks.instances import (
     tightest,
     uniform,
 )
+from proofs_checks.claims.under_check import population_risk
 from proofs_checks.oracle import polyak
-from proofs_checks.under_check import population_risk
 
 
 def population_excess(mdp: TabularMDP, q: Array) -> Array:

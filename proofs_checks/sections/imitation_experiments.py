@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
-from proofs_checks.printed_tables import cell, printed, rows
+from proofs_checks.claims.claims import CheckResult, at_least, at_most, claim, equal, weakest
+from proofs_checks.claims.printed_tables import cell, printed, rows
 
 Game = tuple[str, float]  # a row of Table 4, and the critical value of a test of its two means
 GAMES = rows("table_4")

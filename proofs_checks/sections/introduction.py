@@ -12,10 +12,18 @@ from gladius.model.mdp import TabularMDP, action_values
 from gladius.model.risk import Risk, conditional_mean, grouped_risk, value
 from gladius.panel.record import Counts
 from gladius.validate import Array
-from proofs_checks import instances
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
+from proofs_checks.claims import instances
+from proofs_checks.claims.claims import (
+    CheckResult,
+    assumed,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    weakest,
+)
+from proofs_checks.claims.under_check import EPS, descent, population_counts, population_risk, zero
 from proofs_checks.oracle.occupancy import expert
-from proofs_checks.under_check import EPS, descent, population_counts, population_risk, zero
 
 # A pair seen `visits` times; its successors have these chances and the values V* = `v`.
 Revisit = namedtuple("Revisit", "chances v visits discount")

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import under_check
-from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
-from proofs_checks.instances import empirical, full_samples, one_state, tables
+from proofs_checks.claims import under_check
+from proofs_checks.claims.claims import CheckResult, assumed, at_least, claim, equal, weakest
+from proofs_checks.claims.instances import empirical, full_samples, one_state, tables
+from proofs_checks.claims.under_check import ROUNDING, objective, objective_rounding
 from proofs_checks.oracle import polyak as oracle
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.under_check import ROUNDING, objective, objective_rounding
 
 Fixed = tuple[Sample, Array, Array]  # a data set, outputs q (X, A) and zeta (X,) on it
 

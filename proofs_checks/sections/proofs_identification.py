@@ -12,8 +12,17 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from gladius.model.mdp import TabularMDP, action_values
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.instances import Fitted, absorbing, coin, leaving_zero, tables
+from proofs_checks.claims.claims import (
+    CheckResult,
+    assumed,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    weakest,
+)
+from proofs_checks.claims.instances import Fitted, absorbing, coin, leaving_zero, tables
+from proofs_checks.claims.under_check import WHY, population_risk, rounding, zero
 from proofs_checks.oracle import ccp
 from proofs_checks.sections.erm_irl_identification import (
     Candidate,
@@ -23,7 +32,6 @@ from proofs_checks.sections.erm_irl_identification import (
 )
 from proofs_checks.sections.erm_irl_minimax import backup, probes, rho_form
 from proofs_checks.sections.setup_identification import Anchored, anchored
-from proofs_checks.under_check import WHY, population_risk, rounding, zero
 
 
 @claim.holds(

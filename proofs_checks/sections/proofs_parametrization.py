@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gladius.validate import Array
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, weakest
-from proofs_checks.instances import quarters, tables, tightest
+from proofs_checks.claims.claims import CheckResult, assumed, at_least, at_most, claim, weakest
+from proofs_checks.claims.instances import quarters, tables, tightest
+from proofs_checks.claims.under_check import MLP
 from proofs_checks.oracle.networks import ACTIVATIONS, gram_below, hessian_bound
-from proofs_checks.under_check import MLP
 
 # M rows in R^d: entries 0 or +-1/sqrt(nonzero), whole rows 0 with chance 1 - present.
 RandomFeatures = namedtuple("RandomFeatures", "rows columns nonzero present", defaults=[1.0, 1.0])

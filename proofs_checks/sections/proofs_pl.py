@@ -8,12 +8,20 @@ from scipy.special import kl_div, logsumexp, softmax
 
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import instances
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
+from proofs_checks.claims import instances
+from proofs_checks.claims.claims import (
+    CheckResult,
+    assumed,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    weakest,
+)
+from proofs_checks.claims.under_check import Complex, complex_slope, residual
 from proofs_checks.oracle import polyak
 from proofs_checks.sections import _fits as fits
 from proofs_checks.sections.guarantees_pl import opposed
-from proofs_checks.under_check import Complex, complex_slope, residual
 
 
 class Composite(namedtuple("Composite", "q centre weight wave")):

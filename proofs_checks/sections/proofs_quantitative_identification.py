@@ -9,8 +9,8 @@ from scipy.special import expit, log_softmax
 
 from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
-from proofs_checks import instances
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim
+from proofs_checks.claims import instances
+from proofs_checks.claims.claims import CheckResult, assumed, at_least, at_most, claim
 from proofs_checks.oracle.occupancy import Expert, expert
 
 # A world, the anchor (S,) of each state, and H periods of data.

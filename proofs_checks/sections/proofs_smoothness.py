@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from gladius.model.mdp import TabularMDP
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import instances
-from proofs_checks.claims import CheckResult, assumed, at_most, claim
+from proofs_checks.claims import instances
+from proofs_checks.claims.claims import CheckResult, assumed, at_most, claim
+from proofs_checks.claims.under_check import Complex, complex_slope, risk_at_anchors, sample_risk
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.under_check import Complex, complex_slope, risk_at_anchors, sample_risk
 
 
 class Curved(namedtuple("Curved", "sample q slopes hessians residual")):

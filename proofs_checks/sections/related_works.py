@@ -8,9 +8,24 @@ from hypothesis import strategies as st
 from gladius.model.mdp import TabularMDP, action_values, soft_bellman
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.instances import MILD, REWARDS, absorbing, distributions, tables, tabular_mdps
-from proofs_checks.under_check import WHY
+from proofs_checks.claims.claims import (
+    CheckResult,
+    assumed,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    weakest,
+)
+from proofs_checks.claims.instances import (
+    MILD,
+    REWARDS,
+    absorbing,
+    distributions,
+    tables,
+    tabular_mdps,
+)
+from proofs_checks.claims.under_check import WHY
 
 # The world with the first reward, a second (S, A), what is added to log sum exp of the two (2, S),
 # 0 for solutions, and the share of the first in the mixture.

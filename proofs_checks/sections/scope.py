@@ -7,10 +7,18 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp, softmax
 
 from gladius.validate import Array
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.instances import DISCOUNTS, MILD, VALUES, distributions, quarters, tables
+from proofs_checks.claims.claims import (
+    CheckResult,
+    assumed,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    weakest,
+)
+from proofs_checks.claims.instances import DISCOUNTS, MILD, VALUES, distributions, quarters, tables
+from proofs_checks.claims.under_check import EPS
 from proofs_checks.sections.experiments import ASYMPTOTIC, _bounds
-from proofs_checks.under_check import EPS
 
 # --- fitted value iteration in one linear feature: phi (S,), moves (S, S), weights (S,) of the fit
 Fit = namedtuple("Fit", "phi moves weights discount")

@@ -13,10 +13,10 @@ from scipy.special import logsumexp
 from gladius.model.mdp import TabularMDP, action_values
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import instances
-from proofs_checks.claims import CheckResult, at_most, claim, equal, weakest
+from proofs_checks.claims import instances
+from proofs_checks.claims.claims import CheckResult, at_most, claim, equal, weakest
+from proofs_checks.claims.under_check import WHY, rounding, zero
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.under_check import WHY, rounding, zero
 
 Rival = tuple[TabularMDP, Array]  # a world and another policy (S, A)
 

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from gladius.model.mdp import TabularMDP, soft_bellman
 from gladius.model.risk import value
 from gladius.validate import Array
-from proofs_checks import instances
-from proofs_checks.claims import CheckResult, assumed, claim, equal, weakest
+from proofs_checks.claims import instances
+from proofs_checks.claims.claims import CheckResult, assumed, claim, equal, weakest
+from proofs_checks.claims.under_check import WHY, observed, rounding, zero
 from proofs_checks.oracle import ccp
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.sections.setup import Track
-from proofs_checks.under_check import WHY, observed, rounding, zero
 
 Actions = NDArray[np.int64]
 

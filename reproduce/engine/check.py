@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gladius.validate import InputError
-from proofs_checks.digests import Definitions, sha256
 from reproduce.engine import keys, provenance
+from reproduce.engine.digests import Definitions, sha256
 from reproduce.engine.nouns import Cell, Entry, Exhibit, drawn
 from reproduce.engine.output import (
     DIGITS,

@@ -2,9 +2,8 @@
 
 A key holds what decides numbers: the digests of all definitions that the cell's function reaches,
 of those that its settings select from a register and of those that each result passes through
-(PATH), the cell's own digest, and the device where it can use one. See `proofs_checks.digests` for
-what a digest holds. Versions are in no key: they are recorded beside each cell, and `run` says
-where they differ.
+(PATH), the cell's own digest, and the device where it can use one. See `digests` for what a digest
+holds. Versions are in no key: they are recorded beside each cell, and `run` says where they differ.
 """
 
 import json
@@ -15,10 +14,10 @@ from gladius.own_data.erm import ROW_CLASSES
 from gladius.register import METHODS, PROTOCOLS
 from gladius.solvers.compiled import IS_COMPILED
 from gladius.validate import InputError
-from proofs_checks.digests import Definitions, sha256
-from proofs_checks.syntax import Reference
+from reproduce.engine.digests import Definitions, sha256
 from reproduce.engine.nouns import Cell, Exhibit
 from reproduce.engine.register import FUNCTIONS
+from reproduce.engine.syntax import Reference
 
 # what every result passes through on its way into its cell's file, and from there into the tables
 PATH = (

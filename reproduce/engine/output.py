@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from proofs_checks.digests import file_sha256
+from reproduce.engine.digests import file_sha256
 from reproduce.engine.keys import combined
 from reproduce.engine.nouns import NOT_RUN, Exhibit
 from reproduce.engine.provenance import is_locked

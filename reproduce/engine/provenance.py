@@ -14,7 +14,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from proofs_checks.digests import CODE
+from reproduce.engine.digests import CODE
 
 ROOT = Path(__file__).parents[2]
 # distributions whose versions are recorded: they can move a number

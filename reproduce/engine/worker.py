@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from proofs_checks.digests import Definitions
 from reproduce.engine import keys, provenance, seeds
+from reproduce.engine.digests import Definitions
 from reproduce.engine.nouns import FAILED, Cell, Result, check_result
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.store import Stored, encode

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from gladius.designs.bus import BusEngine
-from proofs_checks.printed_tables import cell
+from proofs_checks.claims.printed_tables import cell
 from reproduce.cells.author_oracles import ESTIMATED, ESTIMATORS, KNOWN, ML
 from reproduce.cells.bus_exact import MEASURED
 from reproduce.cells.public_data import UNBOUNDED

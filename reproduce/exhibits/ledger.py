@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from proofs_checks import decide, ledger
-from proofs_checks.claims import OURS, CheckResult, Claim, claims, find
+from proofs_checks.claims import decide
+from proofs_checks.claims.claims import OURS, CheckResult, Claim, claims, find
+from proofs_checks.ledger import ledger
 from reproduce.engine.nouns import Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import View
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from proofs_checks.numbering import PAPER
+from proofs_checks.claims.numbering import PAPER
 from reproduce.drawing.notes import alt
 from reproduce.pages import facts
 from reproduce.pages.numbers import Numbers, printed, span

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from gladius.validate import InputError
-from proofs_checks.claims import OURS
+from proofs_checks.claims.claims import OURS
 from reproduce import exhibits
 from reproduce.engine.nouns import LONG
 from reproduce.engine.output import DIGITS, read_manifest

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from gladius.validate import InputError
-from proofs_checks.pages import FOLDER, pages
+from proofs_checks.ledger.pages import FOLDER, pages
 from reproduce.drawing.notes import caption
 from reproduce.engine import seeds
 from reproduce.engine.check import OLDER, Finding

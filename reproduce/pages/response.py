@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from gladius.validate import InputError
-from proofs_checks.claims import errors
-from proofs_checks.numbering import PAPER
-from proofs_checks.pages import ERRATA, numbers, text
+from proofs_checks.claims.claims import errors
+from proofs_checks.claims.numbering import PAPER
+from proofs_checks.ledger.pages import ERRATA, numbers, text
 from reproduce.pages import findings
 
 FILE = "RESPONSE.md"

@@ -1,7 +1,8 @@
 """The paper's own numbers, cell by cell, and the line of ours that each is compared with.
 
-The files in ``paper_tables/published`` are read by `proofs_checks.printed_tables`; their texts stay
-strings, because the printed digits (``-1.000``, ``3.60``) say how far a comparison may go.
+The files in ``paper_tables/published`` are read by `proofs_checks.claims.printed_tables`;
+their texts stay strings, because the printed digits (``-1.000``, ``3.60``) say how far a
+comparison may go.
 """
 
 import math
@@ -9,9 +10,9 @@ import math
 import pandas as pd
 
 from gladius.validate import InputError
-from proofs_checks import printed_tables
-from proofs_checks.printed_tables import MISSING as MISSING
-from proofs_checks.printed_tables import names as names
+from proofs_checks.claims import printed_tables
+from proofs_checks.claims.printed_tables import MISSING as MISSING
+from proofs_checks.claims.printed_tables import names as names
 
 EPISODES = 100  # behind each mean return of Table 4
 DEVIATION = " sd"  # ends the statistic that is another's standard deviation

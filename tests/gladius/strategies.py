@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from gladius.model.mdp import TabularMDP
 from gladius.panel.record import Transitions
-from proofs_checks.instances import DISCOUNTS, REWARDS, tabular_mdps
-from proofs_checks.instances import distributions as laws
+from proofs_checks.claims.instances import DISCOUNTS, REWARDS, tabular_mdps
+from proofs_checks.claims.instances import distributions as laws
 
 __all__ = ["DISCOUNTS", "REWARDS", "laws", "mdp_batches", "paths", "tabular_mdps", "transitions"]
 

@@ -21,7 +21,7 @@ from gladius.panel.record import Counts, Transitions, group
 from gladius.paper import algorithm, rows, stability
 from gladius.paper.function_classes import MLP
 from gladius.validate import Array, InputError
-from proofs_checks.under_check import ascent_slope, descent
+from proofs_checks.claims.under_check import ascent_slope, descent
 
 Tensor = torch.Tensor
 BUS = BusEngine(horizon=20)

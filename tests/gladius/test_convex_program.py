@@ -15,7 +15,7 @@ from strategies import tabular_mdps
 
 from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
-from proofs_checks.instances import MILD
+from proofs_checks.claims.instances import MILD
 
 # Clarabel's, relative: of the gap to the dual value, and of each of the S constraints, whose price
 # is V. Norms there are of mu and of the cones' slacks, of which there are at most four each.

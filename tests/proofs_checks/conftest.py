@@ -6,8 +6,8 @@ import pickle
 import pytest
 from filelock import FileLock
 
-from proofs_checks.claims import claims
-from proofs_checks.decide import DEEP, Decision, decisions
+from proofs_checks.claims.claims import claims
+from proofs_checks.claims.decide import DEEP, Decision, decisions
 
 DRAWN = 20  # instances beside the tight and adversarial ones; `tox -e checks` draws 200
 

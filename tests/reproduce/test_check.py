@@ -14,11 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 from gladius.validate import InputError
-from proofs_checks.digests import Definitions, file_sha256
 from reproduce import __main__ as command
 from reproduce import exhibits
 from reproduce import run as runner
 from reproduce.engine import check, keys, output, provenance
+from reproduce.engine.digests import Definitions, file_sha256
 from reproduce.engine.nouns import LONG, SHORT, Cell, Entry, short_form
 from reproduce.engine.output import MANIFESTS
 from reproduce.engine.provenance import ROOT

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gladius import BusEngine
 from gladius.model.risk import grouped_risk
 from gladius.panel.record import group
-from proofs_checks.instances import Empirical, empirical
+from proofs_checks.claims.instances import Empirical, empirical
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
 from reproduce.cells import loss_bounds as landscape

@@ -21,10 +21,10 @@ from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import Anchor
 from gladius.paper import max_oracle
 from gladius.paper.training import TRUNK, Layout
-from proofs_checks.digests import Definitions
 from reproduce.cells import converging as cells
 from reproduce.cells.converging import DESIGNS, SCORES, compute, fitting
 from reproduce.engine import keys, seeds
+from reproduce.engine.digests import Definitions
 from reproduce.engine.nouns import LONG, SHORT, Array, Entry, Result, drawn, short_form, summarise
 from reproduce.engine.view import View
 from reproduce.exhibits import converging as exhibit

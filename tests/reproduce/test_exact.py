@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from gladius import InputError
-from proofs_checks import printed_tables
+from proofs_checks.claims import printed_tables
 from reproduce import exhibits
 from reproduce.cells import author_oracles
 from reproduce.cells.author_oracles import maximum_likelihood, resamples, tables, two_step

@@ -17,15 +17,15 @@ from typing import Any, TypeVar
 import pytest
 
 from gladius.validate import InputError
-from proofs_checks.digests import CODE, WHOLE, Definitions
-from proofs_checks.syntax import reference
 from reproduce import exhibits
 from reproduce import run as runner
 from reproduce.cells.fits_author import training
 from reproduce.engine import keys, provenance, worker
+from reproduce.engine.digests import CODE, WHOLE, Definitions
 from reproduce.engine.nouns import Cell
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.register import FUNCTIONS
+from reproduce.engine.syntax import reference
 from tests.reproduce.toys import toy
 
 Keys = dict[str, str]  # of cells, by their digests
@@ -144,7 +144,7 @@ MOVES = {
     "gladius.baselines.nfxp": "gladius.nested",
     "gladius.own_data.erm.observations.sparse": "gladius.selection",
     "gladius.designs.experts": "gladius.designs.trained",
-    "proofs_checks.printed_tables": "proofs_checks.paper",
+    "proofs_checks.claims.printed_tables": "proofs_checks.ledger.paper",
     "reproduce.cells.fits": "reproduce.exhibits.fitted",
     "reproduce.engine.store": "reproduce.stored",
 }

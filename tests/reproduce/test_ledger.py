@@ -9,11 +9,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from proofs_checks import decide, ledger
 from proofs_checks.certificates import in_coq
-from proofs_checks.claims import claims
-from proofs_checks.digests import Definitions
+from proofs_checks.claims import decide
+from proofs_checks.claims.claims import claims
+from proofs_checks.ledger import ledger
 from reproduce.engine import keys
+from reproduce.engine.digests import Definitions
 from reproduce.engine.nouns import Cell, Entry
 from reproduce.engine.provenance import ROOT
 from reproduce.exhibits.ledger import COMPUTE, EXHIBIT, SOURCES, TABLE, compute, entries
@@ -124,9 +125,9 @@ def test_an_edit_makes_older_what_rests_on_it(edited: Callable[..., set[str]]) -
     assert edited(path, "= _errors(pair)\n", "= _errors(pair)  # why\n") == set()
     assert edited(path, power, f"2 * {power}") == {"sections.introduction"}
     files = {entry.row for entry in entries(False)}
-    assert edited("proofs_checks/claims.py", "return abs(gap) if", "return -gap if") >= files
-    assert edited("proofs_checks/pages.py", "trim_blocks=True", "trim_blocks=False") == set()
-    assert edited("proofs_checks/ledger.py", "In Coq: ", "Coq: ") == {"view"}
+    assert edited("proofs_checks/claims/claims.py", "return abs(gap) if", "return -gap if") >= files
+    assert edited("proofs_checks/ledger/pages.py", "trim_blocks=True", "trim_blocks=False") == set()
+    assert edited("proofs_checks/ledger/ledger.py", "In Coq: ", "Coq: ") == {"view"}
 
 
 def test_a_theorem_with_another_name_in_coq_makes_the_ledger_older(

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from gladius import InputError
-from proofs_checks import printed_tables
+from proofs_checks.claims import printed_tables
 from reproduce.exhibits import exact
 from reproduce.paper import origins
 from reproduce.run import GENERATED

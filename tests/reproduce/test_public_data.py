@@ -8,7 +8,7 @@ import pytest
 
 from gladius import InputError
 from gladius.panel.record import Transitions
-from proofs_checks import printed_tables
+from proofs_checks.claims import printed_tables
 from reproduce.cells.public_data import networks_data, oracles_data
 
 # folder beside the checkout with files of the public repository, where there is one

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gladius.validate import InputError
-from proofs_checks.claims import errors
+from proofs_checks.claims.claims import errors
 from reproduce.engine.provenance import ROOT
 from reproduce.pages import response
 from reproduce.run import GENERATED

@@ -22,11 +22,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from gladius.validate import InputError
-from proofs_checks.digests import Definitions
 from reproduce import __main__ as command
 from reproduce import exhibits
 from reproduce import run as runner
 from reproduce.engine import keys, provenance, seeds
+from reproduce.engine.digests import Definitions
 from reproduce.engine.nouns import Exhibit
 from reproduce.engine.output import STAGING
 from reproduce.engine.progress import progress
