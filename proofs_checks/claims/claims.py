@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 import numpy as np
 
 from gladius.validate import InputError
-from proofs_checks import corrected, sections
 from proofs_checks.claims.numbering import records
 
 if TYPE_CHECKING:  # an extra has it, and the register of claims does without
@@ -42,6 +41,7 @@ UNREFUTED = ("holds", "undecidable")
 REFUTED = ("fails", "does-not-hold")
 CONDITIONAL = ("holds-if", "vacuous", "undecidable")
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+CHECKS = ("proofs_checks.sections", "proofs_checks.corrected")  # rooms whose modules register them
 OURS = "corrected."  # begins the ids of what is not the paper's: the corrected chain
 # The paragraphs of a check's docstring after the statement itself.
 PARAGRAPHS = ("Where", "Assumes", "Decided")
@@ -314,7 +314,7 @@ class claim:  # noqa: N801  # its members read as verbs, @claim.fails(...)
 @cache
 def claims() -> dict[str, Claim]:
     """Claim by id, in the order in which the paper makes them; ours come after."""
-    for package in (sections, corrected):
+    for package in map(import_module, CHECKS):
         for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
             import_module(f"{package.__name__}.{module}")
     for id_ in _REGISTER:
