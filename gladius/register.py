@@ -41,6 +41,7 @@ PROTOCOLS = {
     "printed": "gladius.paper.algorithm",
     "author": "gladius.paper.author",
     "max_oracle": "gladius.paper.max_oracle",
+    "max_oracle_batches": "gladius.paper.batches",
 }
 
 KNOWLEDGE = {

@@ -94,6 +94,9 @@ def fit(
             - gladius, max_oracle: units, starts, steps, trial_steps, rate, ridge, select, stop,
               single, tolerance, ascents, closed_level, start_level, absolute, block_moments, rngs,
               checkpoint, progress
+            - gladius, max_oracle_batches: batch, units, starts, steps, trial_steps, rate, ridge,
+              select, stop, single, tolerance, ascents, closed_level, start_level, absolute,
+              block_moments, rngs, checkpoint, progress
             - iq_learn: function_class, rng
             - ml_irl: reward, transition, inner, start
             - mpec: reward, transition, start

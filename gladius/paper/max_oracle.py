@@ -41,6 +41,8 @@ Implementation choices:
   likelihood loss and size of the Bellman term counts; Q and r are its averages. Trials are in
   single precision, the others in double.
 
+A step passes through all rows. Where these are too many, `gladius.paper.batches` has it on batches.
+
 All of this was fixed on development data. What it gives on fresh data is in the exhibit
 `converging`.
 """

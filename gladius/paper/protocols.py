@@ -28,7 +28,8 @@ def fit(
         anchor: the anchor action and its reward.
         discount: beta.
         protocol: `printed`, the paper's Algorithms 1 and 2 to the letter; `author`, the first
-            author's public code, which uses the true reward; or `max_oracle`, which is ours.
+            author's public code, which uses the true reward; or `max_oracle`, which is ours, and
+            for rows by the hundred thousand `max_oracle_batches`.
         options: of the protocol.
 
     Raises:

@@ -52,6 +52,10 @@ VARIANTS = variants() | {
     "airl anchored": ("airl", {"anchored": True}),
     "gladius printed batch": ("gladius", {**PRINTED, "iterations": 20, "batch": 32}),
     "gladius max_oracle": ("gladius", {"protocol": "max_oracle", "steps": 30, "trial_steps": 5}),
+    "gladius max_oracle_batches": (
+        "gladius",
+        {"protocol": "max_oracle_batches", "steps": 30, "trial_steps": 5, "batch": 500},
+    ),
     "profiled_erm sparse": ("profiled_erm", {"function_class": "sparse"}),
     "profiled_erm mlp": ("profiled_erm", {**MLP, "steps": 100}),
     "bc batch": ("bc", {"training": Training(steps=50, batch=64)}),
