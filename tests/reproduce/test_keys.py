@@ -127,7 +127,9 @@ def renamed(
     listed = rf"^from {re.escape(package)} import ((?:\w+, )*{name}(?:, \w+)*)$"
     for path in tree.rglob("*.py"):
         text = path.read_text("utf-8")
-        changed = re.sub(rf"\b{re.escape(old)}\b", new, re.sub(listed, split, text, flags=re.M))
+        alone = rf"from {re.escape(package)} import {name} as "
+        whole = re.sub(alone, f"from {target} import {short} as ", text)
+        changed = re.sub(rf"\b{re.escape(old)}\b", new, re.sub(listed, split, whole, flags=re.M))
         if changed != text:
             write(path.relative_to(tree).as_posix(), changed)
     for register in (keys.METHODS, keys.PROTOCOLS, keys.ROW_CLASSES, keys.FUNCTIONS):
