@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import xlogy
 from scipy.stats import chi2, norm
 
 from gladius.model.estimate import Estimate, Refit
@@ -25,6 +26,7 @@ from gladius.model.reward_form import LinearReward
 from gladius.model.state_anchor import Exchange, StateAnchor
 from gladius.own_data.formula import read_restrictions
 from gladius.own_data.frame import features
+from gladius.own_data.results import choices
 from gladius.own_data.results.inference import (
     KINDS,
     Errors,
@@ -221,6 +223,82 @@ class Results(Estimate):
         return float(len(self.params) * np.log(self.nobs)) - 2.0 * self.llf
 
     @property
+    def llnull(self) -> float:
+        """Log-likelihood of the choices by their shares in the data, whatever the state."""
+        shares = np.bincount(self.data.actions) / len(self.data)
+        return float(len(self.data) * np.sum(xlogy(shares, shares)))
+
+    @property
+    def prsquared(self) -> float:
+        """McFadden's pseudo R2, 1 - `llf` / `llnull`."""
+        return 1.0 - self.llf / self.llnull
+
+    @property
+    def resid_response(self) -> pd.DataFrame:
+        """(n, A) residuals of the choices: 1 for the action chosen, else 0, less its probability.
+
+        Rows are in the order of `data`.
+        """
+        return choices.response_residuals(self)
+
+    @property
+    def resid_pearson(self) -> pd.DataFrame:
+        """(n, A) `resid_response` over the standard deviation of each choice by the fit."""
+        policy = self.policy(self.data.states)
+        return self.resid_response / np.sqrt(policy * (1 - policy))
+
+    def pred_table(self, data: Transitions | None = None) -> pd.DataFrame:
+        """The hit table: choices by the action observed (rows) and the likeliest one (columns).
+
+        Args:
+            data: by default those of the fit.
+        """
+        return choices.hit_table(self, self._given(data))
+
+    def score_samples(self, data: Transitions | None = None) -> Array:
+        """(n,) log-likelihood of each choice.
+
+        Args:
+            data: by default those of the fit.
+
+        Warns:
+            UserWarning: a state lies far outside those of the fit, which has no form of r.
+        """
+        return choices.log_likelihoods(self, self._given(data))
+
+    def score(self, data: Transitions | None = None) -> float:
+        """The mean log-likelihood of a choice; of data that the fit has not seen it compares fits.
+
+        Args:
+            data: by default those of the fit.
+
+        Warns:
+            UserWarning: a state lies far outside those of the fit, which has no form of r.
+        """
+        return float(np.mean(choices.log_likelihoods(self, self._given(data))))
+
+    def cross_val_score(self, cv: int = 5, rng: int | np.random.Generator = 0) -> Array:
+        """(cv,) `score` of each fold of trajectories by a refit to the other folds.
+
+        Args:
+            cv: number of folds. Trajectories are never split between them.
+            rng: a seed or a generator that shuffles the trajectories.
+
+        Warns:
+            UserWarning: refits that are not ok; the score of one that failed is NaN.
+        """
+        with one_thread(self.data.states):
+            values, fold = choices.held_out(self, cv, rng)
+        return np.array([values[fold == k].mean() for k in range(cv)])
+
+    def _given(self, data: Transitions | None) -> Transitions:
+        """Other data than the fit's, whose states it can be asked for; or the fit's own."""
+        found = choices.checked(self, data)
+        if data is not None:
+            self._warn_of_extrapolation(found.states, stacklevel=4)
+        return found
+
+    @property
     def bse(self) -> pd.Series:
         """Standard errors of theta-hat."""
         return self.to_frame()["se"]
@@ -282,7 +360,7 @@ class Results(Estimate):
             given = np.vectorize(names.index, otypes=[np.int64])(given.astype(str))
         return super().reward(at, given)
 
-    def _warn_of_extrapolation(self, states: Array) -> None:
+    def _warn_of_extrapolation(self, states: Array, stacklevel: int = 3) -> None:
         """Warn of a feature far from its observed values, unless the user's form says what r is."""
         if "reward" in self.options:
             return
@@ -295,7 +373,7 @@ class Results(Estimate):
             if len(outside):
                 message = f"{name}: {outside[0]:g} lies outside the {low:g} to {high:g} observed,"
                 message += " where r-hat is extrapolated and can be far off"
-                warnings.warn(message, stacklevel=3)
+                warnings.warn(message, stacklevel=stacklevel)
 
     def counterfactual(
         self,
