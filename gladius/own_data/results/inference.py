@@ -24,7 +24,7 @@ Source: Aguirregabiria and Mira (2002), Proposition 4; Newey and McFadden (1994)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -41,12 +41,13 @@ from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis
 from gladius.model.state_anchor import StateAnchor
 from gladius.own_data.results.factors import Factor, factors_of, frequency_factors
-from gladius.panel.record import Counts, Transitions, grid_positions
+from gladius.panel.record import Counts, Transitions, grid_positions, index_rows
 from gladius.panel.ties import TIE
 from gladius.solvers.threads import one_thread
-from gladius.validate import Array, InputError, Integers
+from gladius.validate import Array, InputError, Integers, check_choice
 
 Blocks = Iterator[tuple[Array, Array]]
+Kind = str | Mapping[str, Any]  # {"cluster": columns} names what observations are grouped by
 KINDS = ("model", "cluster", "outer")
 LARGEST_CONDITION = 1e12  # of the scaled information
 LARGEST_TABLE = 50_000_000  # entries of a table of influences: 400 MB
@@ -85,26 +86,96 @@ class Influence:
         scores = np.einsum("sa,sak,sal->kl", self.visits, self.choice, self.choice)
         return np.asarray(self.inverse @ np.linalg.inv(scores) @ self.inverse)
 
-    def clustered(self, data: Transitions, states: Array, weights: Array | float = 1.0) -> Array:
-        """(k, k) from sums over trajectories, which may depend on one another within each.
+    def clustered(
+        self,
+        data: Transitions,
+        states: Array,
+        groups: Sequence[Integers],
+        weights: Array | float = 1.0,
+    ) -> Array:
+        """(k, k) from sums over groups, whose observations may depend on one another.
+
+        For two columns of groups it is V1 + V2 - V12, with V12 that of the groups by both, as in
+        Cameron, Gelbach and Miller (2011). Negative eigenvalues, which it may have, are set to 0.
 
         Args:
             data: the observations.
             states: (S, d) the grid.
+            groups: the (n,) group of each observation, by one column or two.
             weights: (n,) of the choices.
         """
         s, t = (grid_positions(states, x) for x in (data.states, data.next_states))
         t = np.where(data.done, len(states), t)
         scores = np.reshape(weights, (-1, 1)) * self.choice[s, data.actions]
         each = scores + data.followed[:, None] * self.move[data.actions, s, t]
-        names, label = np.unique(data.trajectory, return_inverse=True)
-        if len(names) < 2:
-            raise InputError("trajectory", len(names), "clustered errors need two trajectories")
-        sums = np.zeros((len(names), each.shape[1]))
-        np.add.at(sums, label, each)
-        centred = sums - sums.mean(axis=0)
-        scale = len(names) / (len(names) - 1)
-        return np.asarray(scale * centred.T @ centred + self.unseen)
+        tables = [sum_of_squares(each, label) for label in groups]
+        if len(groups) == 1:
+            return tables[0] + self.unseen
+        _, both = np.unique(np.column_stack(groups), axis=0, return_inverse=True)
+        values, vectors = np.linalg.eigh(sum(tables) - sum_of_squares(each, both.ravel()))
+        return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T + self.unseen)
+
+
+def sum_of_squares(each: Array, label: Integers) -> Array:
+    """(k, k) of the sums of (n, k) influences over groups, times G / (G - 1)."""
+    number = int(label.max()) + 1
+    if number < 2:
+        raise InputError("cluster", number, "clustered errors need two groups or more")
+    sums = np.zeros((number, each.shape[1]))
+    np.add.at(sums, label, each)
+    centred = sums - sums.mean(axis=0)
+    return np.asarray(number / (number - 1) * centred.T @ centred)
+
+
+def read_kind(
+    kind: Kind, data: Transitions, kinds: Sequence[str] = KINDS
+) -> tuple[str, list[Integers]]:
+    """The word for a kind of errors; and where they are clustered the (n,) groups, by each column.
+
+    Raises:
+        InputError: it is none of the kinds, or names no column.
+    """
+    if not isinstance(kind, Mapping):
+        check_choice("kind", kind, kinds)
+        return kind, [groups_of(data, "id")] if kind == "cluster" else []
+    given = kind.get("cluster")
+    columns: list[Any] = [given]
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        columns = list(given)
+    is_named = all(isinstance(one, str) for one in columns)
+    if len(kind) != 1 or not is_named or len(columns) not in (1, 2):
+        hint = "give {'cluster': column}, with the name of a column, or a list of two"
+        raise InputError("kind", kind, hint)
+    check_choice("kind", "cluster", kinds)
+    return "cluster", [groups_of(data, name) for name in columns]
+
+
+def groups_of(data: Transitions, column: str) -> Integers:
+    """(n,) group of each observation: by trajectory (`id`), a carried column or one of the state.
+
+    Raises:
+        InputError: there is no such column.
+    """
+    features = data.features_of_columns
+    if column in data.carried:
+        values = data.carried[column]
+    elif column in features:
+        return index_rows([data.states[:, list(features[column])]])[1][0]
+    elif column == "id":
+        values = data.trajectory
+    else:
+        names = ", ".join(("id", *features, *data.carried))
+        hint = f"name one of {names}, or carry the column: from_frame(..., carry=[{column!r}])"
+        raise InputError("cluster", column, hint)
+    return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)
+
+
+def in_words(kind: Kind) -> str:
+    """A kind of errors as a summary names it."""
+    if not isinstance(kind, Mapping):
+        return kind
+    given = kind["cluster"]
+    return f"cluster by {given if isinstance(given, str) else ' and '.join(given)}"
 
 
 def influence(
@@ -184,7 +255,7 @@ class Errors:
     has_parameters: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ("model",)
 
-    def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array | None, Array]:
+    def at(self, states: Array, kind: Kind, data: Transitions) -> tuple[Array | None, Array]:
         """(n, A) centres of intervals of r, None for r-hat; and standard errors."""
         raise NotImplementedError  # each kind of errors has its own
 
@@ -199,28 +270,30 @@ class FormErrors(Errors):
     basis: FormBasis
     q: StateFunction
 
-    def at(self, states: Array, kind: str, data: Transitions) -> tuple[None, Array]:
+    def at(self, states: Array, kind: Kind, data: Transitions) -> tuple[None, Array]:
         """No centre but r-hat, and (n, A) standard errors of r at (n, d) states."""
         model = self.basis.model
         design, _ = model.form.tables(states, model.visits.shape[2])
         return None, np.sqrt(np.einsum("nak,kl,nal->na", design, self.cov(kind, data), design))
 
     @one_thread()
-    def cov(self, kind: str, data: Transitions) -> Array:
+    def cov(self, kind: Kind, data: Transitions) -> Array:
         """(k, k) covariance of theta-hat, from the model or by `kind`.
 
         Args:
-            kind: `model`; `cluster` for sums over trajectories; `outer` for the outer product of
-                the scores of choices, which takes the transition probabilities as known.
-            data: the observations, for sums over trajectories.
+            kind: `model`; `cluster` for sums over trajectories, or {"cluster": columns} for sums
+                over the groups of other columns; `outer` for the outer product of the scores of
+                choices, which takes the transition probabilities as known.
+            data: the observations, for sums over groups.
         """
+        word, groups = read_kind(kind, data)
         weights, table = self.basis.weights, self.table()
-        if weights is not None and kind == "outer":
-            raise InputError("kind", kind, "the method weights its choices: use model or cluster")
-        if kind == "cluster":
+        if weights is not None and word == "outer":
+            raise InputError("kind", word, "the method weights its choices: use model or cluster")
+        if groups:
             of_rows = 1.0 if weights is None else weights.of_rows
-            return table.clustered(data, self.basis.model.states, of_rows)
-        return table.covariance if kind == "model" else table.outer
+            return table.clustered(data, self.basis.model.states, groups, of_rows)
+        return table.covariance if word == "model" else table.outer
 
     def table(self) -> Influence:
         """The influences on theta-hat."""
@@ -264,10 +337,11 @@ class FreeErrors(Errors):
     basis: FreeBasis
 
     @one_thread()
-    def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array, Array]:
+    def at(self, states: Array, kind: Kind, data: Transitions) -> tuple[Array, Array]:
         """(n, A) centres of intervals of r and standard errors; NaN off the grid."""
         counts, table = self.basis.counts, self.table()
-        joint = table.covariance if kind == "model" else table.clustered(data, counts.states)
+        _, groups = read_kind(kind, data, self.kinds)
+        joint = table.clustered(data, counts.states, groups) if groups else table.covariance
         roots = np.sqrt(np.diag(joint)).reshape(-1, len(counts.states))
         errors = np.insert(roots, self.basis.anchor.action, 0.0, axis=0).T
         errors = np.where(self.supported(), errors, np.nan)
@@ -349,7 +423,7 @@ class RowErrors(Errors):
 
     centre: Centre
 
-    def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array, Array]:
+    def at(self, states: Array, kind: Kind, data: Transitions) -> tuple[Array, Array]:
         """(n, A) centres of intervals of r, and standard errors."""
         return self.centre(states), self.centre.errors(states)
 

@@ -28,10 +28,12 @@ from gladius.own_data.formula import read_restrictions
 from gladius.own_data.frame import features
 from gladius.own_data.results import choices
 from gladius.own_data.results.inference import (
-    KINDS,
     Errors,
     FormErrors,
+    Kind,
     errors_of,
+    groups_of,
+    read_kind,
     shift_by_frequencies,
 )
 from gladius.own_data.results.saved import save
@@ -163,14 +165,16 @@ class Results(Estimate):
             options["function_class"] = self.method.split()[1]
         return options
 
-    def cov(self, kind: str = "model") -> pd.DataFrame:
+    def cov(self, kind: Kind = "model") -> pd.DataFrame:
         """The covariance of theta-hat; the noise of estimated transition probabilities is in it.
 
         Args:
             kind: `model`: independent observations; `cluster`: sums over trajectories; `outer`:
-                outer product of scores, without the noise of transition probabilities.
+                outer product of scores, without the noise of transition probabilities. Groups of
+                other columns are {"cluster": "market"}, or two-way {"cluster": ["id", "market"]}:
+                a column of the state, one that `from_frame` was asked to carry, or `id`.
         """
-        check_choice("kind", kind, KINDS)
+        read_kind(kind, self.data)
         if self.diagnostics.status.startswith("failed"):
             hint = f"{self.diagnostics.status}: a failed fit has no standard errors"
             raise NotGivenError("status", self.diagnostics.status.partition(":")[0], hint)
@@ -245,7 +249,7 @@ class Results(Estimate):
     def resid_pearson(self) -> pd.DataFrame:
         """(n, A) `resid_response` over the standard deviation of each choice by the fit."""
         policy = self.policy(self.data.states)
-        return self.resid_response / np.sqrt(policy * (1 - policy))
+        return self.resid_response.div(np.sqrt(policy * (1 - policy)))
 
     def pred_table(self, data: Transitions | None = None) -> pd.DataFrame:
         """The hit table: choices by the action observed (rows) and the likeliest one (columns).
@@ -313,7 +317,7 @@ class Results(Estimate):
         """Two-sided p-values of parameters that are zero."""
         return self.to_frame()["p"]
 
-    def to_frame(self, *, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
+    def to_frame(self, *, level: float = 0.95, kind: Kind = "model") -> pd.DataFrame:
         """Estimate, standard error, z, p-value and interval of each parameter."""
         width, params = half_width(level), self.params
         se = np.sqrt(np.diag(self.cov(kind)))
@@ -321,16 +325,16 @@ class Results(Estimate):
         columns = {"estimate": params, "se": se, "z": z, "p": 2 * norm.sf(np.abs(z))}
         return pd.DataFrame(columns | {"low": params - half, "high": params + half})
 
-    def conf_int(self, *, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
+    def conf_int(self, *, level: float = 0.95, kind: Kind = "model") -> pd.DataFrame:
         """The ends of the interval of each parameter."""
         return self.to_frame(level=level, kind=kind)[["low", "high"]]
 
-    def to_latex(self, *, level: float = 0.95, kind: str = "model") -> str:
+    def to_latex(self, *, level: float = 0.95, kind: Kind = "model") -> str:
         """`to_frame` as a tabular with booktabs rules."""
         table: str = self.to_frame(level=level, kind=kind).to_latex(float_format="%.4g")
         return table
 
-    def summary(self, *, level: float = 0.95, kind: str = "model") -> str:
+    def summary(self, *, level: float = 0.95, kind: Kind = "model") -> str:
         """One screen: the fit, its parameters, and the reward along its features."""
         return text_of(self, level, kind)
 
@@ -412,7 +416,7 @@ class Results(Estimate):
         columns = changed(self, self._errors, at, reward, transition, number, rng)
         return self._lines(at).assign(**columns)
 
-    def reward_errors(self, states: Array, kind: str = "model") -> Array:
+    def reward_errors(self, states: Array, kind: Kind = "model") -> Array:
         """(n, A) standard errors of r-hat at (n, d) features; 0 for the anchor.
 
         NaN where too few observations say what r is: without a form, also in other states.
@@ -420,7 +424,7 @@ class Results(Estimate):
         return self._intervals(self._check(states), kind)[1]
 
     def interval(
-        self, states: Array, *, level: float = 0.95, kind: str = "model"
+        self, states: Array, *, level: float = 0.95, kind: Kind = "model"
     ) -> tuple[Array, Array]:
         """(n, A) ends of intervals of r at (n, d) features; NaN where the data do not say.
 
@@ -437,12 +441,12 @@ class Results(Estimate):
             centre = errors = np.full((len(states), self.data.number_of_actions), np.nan)
         return centre - width * errors, centre + width * errors
 
-    def _intervals(self, states: Array, kind: str) -> tuple[Array, Array]:
+    def _intervals(self, states: Array, kind: Kind) -> tuple[Array, Array]:
         """(n, A) centres of intervals of r, and standard errors."""
         own = self._errors
         if own is None:
             raise InputError("method", self.name, "it has no standard errors: use `bootstrap`")
-        check_choice("kind", kind, own.kinds)
+        read_kind(kind, self.data, own.kinds)
         change, data = self.exchange, self.data
         centre, errors = own.at(states, kind, data if change is None else change.data(data))
         if change is not None and centre is not None:
@@ -454,7 +458,7 @@ class Results(Estimate):
         states: Array | pd.DataFrame | None = None,
         *,
         level: float = 0.95,
-        kind: str = "model",
+        kind: Kind = "model",
     ) -> pd.DataFrame:
         """A line for each state and action: r-hat, its interval, Q-hat and choice probability.
 
@@ -536,7 +540,7 @@ class Results(Estimate):
         self,
         restrictions: Array | str | Mapping[str, float],
         values: Array | float = 0.0,
-        kind: str = "model",
+        kind: Kind = "model",
     ) -> float:
         """The p-value of restrictions on theta.
 
@@ -601,6 +605,7 @@ class Results(Estimate):
         rng: int | np.random.Generator = 0,
         *,
         holds_inputs: bool = False,
+        cluster: str = "id",
     ) -> Array:
         """(draws, ...) a statistic of refits to trajectories drawn with replacement.
 
@@ -612,6 +617,10 @@ class Results(Estimate):
             draws: number of refits.
             rng: a seed or a generator.
             holds_inputs: whether refits of the class `sparse` take the inputs selected here.
+            cluster: the column whose groups are drawn, with all their trajectories.
+
+        Raises:
+            InputError: there are fewer than two groups, or a trajectory is in several.
         """
         options = self._options
         if holds_inputs:
@@ -620,9 +629,15 @@ class Results(Estimate):
             for option, key in (("inputs", "reward_inputs"), ("zeta_inputs", "zeta_inputs")):
                 options[option] = self.diagnostics.extra[key]
         random = generator(rng)
-        names, label = np.unique(self.data.trajectory, return_inverse=True)
-        if len(names) < 2:
-            raise InputError("trajectory", len(names), "a bootstrap needs two trajectories or more")
+        path, label = groups_of(self.data, "id"), groups_of(self.data, cluster)
+        groups, paths = int(label.max()) + 1, int(path.max()) + 1
+        if groups < 2:
+            raise InputError(
+                "cluster", cluster, "a bootstrap needs two groups or more, and it has 1"
+            )
+        if len(np.unique(np.column_stack([path, label]), axis=0)) > paths:
+            hint = "the bootstrap draws whole trajectories, and one lies in several of its groups"
+            raise InputError("cluster", cluster, hint)
         rows_of = np.split(np.argsort(label, kind="stable"), np.cumsum(np.bincount(label))[:-1])
         statistic = statistic or (lambda fit: fit.params.to_numpy())
         bad = failed = 0
@@ -633,9 +648,10 @@ class Results(Estimate):
             for start in range(0, draws, size):
                 samples = []
                 for _ in range(min(size, draws - start)):
-                    drawn = [rows_of[j] for j in random.integers(len(names), size=len(names))]
-                    new = np.repeat(np.arange(len(names)), [len(rows) for rows in drawn])
-                    samples.append(replace(self.data.take(np.concatenate(drawn)), trajectory=new))
+                    drawn = [rows_of[j] for j in random.integers(groups, size=groups)]
+                    new = np.repeat(paths * np.arange(groups), [len(rows) for rows in drawn])
+                    rows = np.concatenate(drawn)
+                    samples.append(replace(self.data.take(rows), trajectory=new + path[rows]))
                 for i, estimate in enumerate(self._refits(samples, options), start):
                     if estimate is None or estimate.diagnostics.status.startswith("failed"):
                         failed += 1
