@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from scipy.stats import chi2, norm
 
 from gladius.model.estimate import Estimate, Refit
 from gladius.model.mdp import Categorical
-from gladius.model.parametric import FormBasis, make_grid, positions
+from gladius.model.parametric import FormBasis, positions
 from gladius.model.reward_form import LinearReward
 from gladius.model.state_anchor import Exchange, StateAnchor
 from gladius.own_data.formula import read_restrictions
@@ -38,6 +37,7 @@ from gladius.own_data.results.inference import (
 )
 from gladius.own_data.results.saved import save
 from gladius.own_data.results.summary import text_of
+from gladius.own_data.results.weights import fits_of, grid_of, of_rows
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions, distinct_rows, grid_positions
 from gladius.register import METHODS
@@ -89,6 +89,7 @@ class Results(Estimate):
         options: of the method.
         name: of the method in the register.
         exchange: of actions, where the numbers of the basis are exchanged.
+        weights: name of the carried column with sampling weights, if the fit has some.
     """
 
     data: Transitions
@@ -97,6 +98,7 @@ class Results(Estimate):
     options: Mapping[str, Any]
     name: str
     exchange: Exchange | None = None
+    weights: str | None = None
 
     def __post_init__(self) -> None:
         check_discount(self.discount)  # of a file, too
@@ -169,7 +171,9 @@ class Results(Estimate):
         """The covariance of theta-hat; the noise of estimated transition probabilities is in it.
 
         Args:
-            kind: `model`: independent observations; `cluster`: sums over trajectories; `outer`:
+            kind: `model`: independent observations, with sampling weights as `robust`; `robust`:
+                squares of what each observation adds, whatever its choice probabilities; `cluster`:
+                sums over trajectories; `outer`:
                 outer product of scores, without the noise of transition probabilities. Groups of
                 other columns are {"cluster": "market"}, or two-way {"cluster": ["id", "market"]}:
                 a column of the state, one that `from_frame` was asked to carry, or `id`.
@@ -219,17 +223,25 @@ class Results(Estimate):
     @property
     def aic(self) -> float:
         """Akaike's criterion: twice the number of parameters less twice `llf`."""
+        self._check_likelihood()
         return 2.0 * len(self.params) - 2.0 * self.llf
 
     @property
     def bic(self) -> float:
         """Schwarz's criterion: parameters times log `nobs`, less twice `llf`."""
+        self._check_likelihood()
         return float(len(self.params) * np.log(self.nobs)) - 2.0 * self.llf
+
+    def _check_likelihood(self) -> None:
+        """Raise where sampling weights make `llf` no likelihood."""
+        if self.weights is not None:
+            hint = "a sum of weighted log-likelihoods is no likelihood: compare `cross_val_score`"
+            raise NotGivenError("weights", self.weights, hint)
 
     @property
     def llnull(self) -> float:
         """Log-likelihood of the choices by their shares in the data, whatever the state."""
-        shares = np.bincount(self.data.actions) / len(self.data)
+        shares = np.bincount(self.data.actions, of_rows(self.data, self.weights)) / len(self.data)
         return float(len(self.data) * np.sum(xlogy(shares, shares)))
 
     @property
@@ -279,7 +291,9 @@ class Results(Estimate):
         Warns:
             UserWarning: a state lies far outside those of the fit, which has no form of r.
         """
-        return float(np.mean(choices.log_likelihoods(self, self._given(data))))
+        rows = self._given(data)
+        weights = of_rows(rows, self.weights)
+        return float(np.average(choices.log_likelihoods(self, rows), weights=weights))
 
     def cross_val_score(self, cv: int = 5, rng: int | np.random.Generator = 0) -> Array:
         """(cv,) `score` of each fold of trajectories by a refit to the other folds.
@@ -293,7 +307,9 @@ class Results(Estimate):
         """
         with one_thread(self.data.states):
             values, fold = choices.held_out(self, cv, rng)
-        return np.array([values[fold == k].mean() for k in range(cv)])
+        weights = of_rows(self.data, self.weights)
+        means = (np.average(values[fold == k], weights=weights[fold == k]) for k in range(cv))
+        return np.array(list(means))
 
     def _given(self, data: Transitions | None) -> Transitions:
         """Other data than the fit's, whose states it can be asked for; or the fit's own."""
@@ -514,14 +530,15 @@ class Results(Estimate):
         number = check_whole("trajectories", trajectories, 1)
         length = check_whole("periods", periods, 1)
         draws = generator(rng)
-        grid = make_grid([self.data], self.discount, self.options.get("transition"))
+        grid, weights = grid_of(self), of_rows(self.data, self.weights)
         _, first = np.unique(self.data.trajectory, return_index=True)
+        shares = None if self.weights is None else weights[first] / weights[first].sum()
         start, size = positions(grid.states, self.data.states[first]), len(grid.states)
         ends = 1.0 - grid.transition[0].sum(axis=2, keepdims=True)
         ends[ends < ROW_SUM_TOLERANCE] = 0.0  # rounding ends no path
         choose = Categorical(self.policy(grid.states))
         move = Categorical(np.concatenate([grid.transition[0], ends], axis=2).reshape(-1, size + 1))
-        state, label = draws.choice(start, size=number), np.arange(number)
+        state, label = draws.choice(start, size=number, p=shares), np.arange(number)
         blocks = []
         for _ in range(length):
             action = choose(state, draws.random(len(state)))
@@ -581,6 +598,7 @@ class Results(Estimate):
         Args:
             smaller: a fit to the same data with fewer parameters.
         """
+        self._check_likelihood()
         if not isinstance(smaller, Results):
             raise InputError("smaller", smaller, "give the Results of a fit with fewer parameters")
         bases = self.form_errors.basis, smaller.form_errors.basis
@@ -671,11 +689,11 @@ class Results(Estimate):
         self, samples: Sequence[Transitions], options: Mapping[str, Any]
     ) -> list[Estimate | None]:
         """An estimate of each sample; None where it supports none."""
-        fit, anchor = import_module(METHODS[self.name]).fit, self.anchor
+        anchor = self.anchor
         if self.exchange is not None and not isinstance(anchor, StateAnchor):  # saved by 0.3
             anchor = StateAnchor(**vars(anchor), exchange=self.exchange)
         try:
-            fits = fit(samples, anchor, self.discount, **options)
+            fits = fits_of(self.name, self.weights, samples, anchor, self.discount, options)
         except InputError:
             if len(samples) == 1:
                 return [None]

@@ -71,11 +71,14 @@ def text_of(results: Any, level: float, kind: Kind) -> str:
         f"log-likelihood {results.llf:,.3f}, {run.iterations} iterations",
         *_selection(results),
     ]
+    word = "robust" if results.weights and kind == "model" else kind
+    if results.weights:
+        lines[-1:] = [lines[-1], f"sampling weights: {results.weights}"]
     has_errors = results.has_reward_errors and not run.status.startswith("failed")
     if has_errors and results.has_parameter_errors:
         frame = results.to_frame(level=level, kind=kind)
         lines += ["", frame.to_string(float_format=lambda x: f"{x:.4g}")]
-        lines.append(f"Standard errors: {in_words(kind)}. Interval: {level:.0%}.")
+        lines.append(f"Standard errors: {in_words(word)}. Interval: {level:.0%}.")
     elif "theta" in run.extra:
         lines += ["", results.params.to_string(float_format=lambda x: f"{x:.4g}")]
     if not run.status.startswith("failed"):
