@@ -156,6 +156,8 @@ def test_diagnostics_say_what_they_promise(fitted: Fitted) -> None:
 
 # --- what it says of choices
 
+ARRAYS = ("states", "actions", "next_states", "trajectory", "done")
+
 
 def test_the_score_of_its_data_is_the_log_likelihood_a_choice(fitted: Fitted) -> None:
     """And that of other data is of them, which by the uniform policy it would be -log 2."""
@@ -234,6 +236,39 @@ def test_residuals_of_behavioural_cloning_sum_to_zero_by_action() -> None:
     found = fit(SETS[0], "bc", **KNOWN, training=Training(steps=500, tolerance=1e-3))
     assert np.all(np.abs(found.resid_response.mean(axis=0)) <= found.diagnostics.gradient_norm)
     assert found.diagnostics.gradient_norm < 0.02
+
+
+def test_two_fits_stand_side_by_side(fitted: Fitted) -> None:
+    first, second = fitted[1]
+    pair = {"one": first, "two": replace(second, data=first.data)}
+    found = gladius.compare(pair, data=SETS[1])
+    scores = [fit.score(SETS[1]) for fit in pair.values()]
+    np.testing.assert_allclose(found.statistics.loc["held-out score"], scores)
+    assert found.differences is not None
+    assert found.differences.loc["two", "difference"] == pytest.approx(scores[1] - scores[0])
+    assert list(found.status) == [fit.diagnostics.status for fit in pair.values()]
+    assert f"{scores[0]:,.4f}" in str(found)
+
+
+def test_frequency_weights_are_rows_written_again(fitted: Fitted) -> None:
+    """By the same numbers, as the copies are of trajectories of their own."""
+    method, options = VARIANTS[fitted[0]]
+    options = with_form(method, options)
+    data = SETS[0].take(SETS[0].trajectory < 6)
+    copy = replace(data, trajectory=data.trajectory + 1000)
+    pairs = [[getattr(one, name) for one in (data, copy)] for name in ARRAYS]
+    twice = Transitions(*map(np.concatenate, pairs))
+    outcomes: list[Any] = []
+    for rows, more in ((data, {"freq_weights": np.full(len(data), 2)}), (twice, {})):
+        try:
+            outcomes.append(fit(rows, method, **KNOWN, **options, **more))
+        except InputError as error:  # six buses are too few for some
+            outcomes.append(error.field)
+    if isinstance(outcomes[0], str):
+        assert outcomes[0] == outcomes[1]
+    else:
+        np.testing.assert_allclose(*(found.q(GRID[:5]) for found in outcomes), rtol=0, atol=1e-8)
+        assert outcomes[0].nobs == 2 * len(data)
 
 
 def test_other_data_have_to_be_like_those_of_the_fit() -> None:
