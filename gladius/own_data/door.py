@@ -20,6 +20,7 @@ from gladius.model.state_anchor import ANSWERS, AnchorAction, StateAnchor, read_
 from gladius.own_data.erm import ROW_CLASSES
 from gladius.own_data.formula import linear_reward
 from gladius.own_data.frame import complete, warn_of_codes
+from gladius.own_data.results.progress import progress
 from gladius.own_data.results.results import Results
 from gladius.own_data.results.weights import fits_of, named, repeated
 from gladius.panel.anchor import AnchorReward, make_anchor
@@ -43,6 +44,7 @@ def fit(
     discount: float,
     weights: str | Array | None = ...,
     freq_weights: str | Array | None = ...,
+    verbose: bool | None = ...,
     **options: Any,
 ) -> Results: ...
 @overload
@@ -55,6 +57,7 @@ def fit(
     discount: float,
     weights: str | Array | None = ...,
     freq_weights: str | Array | None = ...,
+    verbose: bool | None = ...,
     **options: Any,
 ) -> list[Results]: ...
 def fit(
@@ -66,6 +69,7 @@ def fit(
     discount: float,
     weights: str | Array | None = None,
     freq_weights: str | Array | None = None,
+    verbose: bool | None = None,
     **options: Any,
 ) -> Results | list[Results]:
     """Estimate the reward behind observed choices.
@@ -90,6 +94,8 @@ def fit(
             `gladius.own_data.results.weights`.
         freq_weights: whole numbers, how often a row was observed; likewise, for every method. The
             data of the Results have each row so often.
+        verbose: with None a bar shows on a terminal after five seconds, if rich is installed. With
+            True lines on standard error say when the fit began and ended. False: nothing shows.
         options: of the method, whose module says what they are (`gladius.register.METHODS` has its
             name). The `reward` of a parametric method may be a formula, see
             `gladius.own_data.formula`.
@@ -179,7 +185,8 @@ def fit(
     with one_thread(*(rows.states for rows in data)), needs_torch("method", method):
         start_time = time.process_time()
         try:
-            estimates = fits_of(method, column, data, anchor, beta, options)
+            with progress(f"{method}, {sum(map(len, data)):,} observations", None, verbose):
+                estimates = fits_of(method, column, data, anchor, beta, options)
         except InputError as error:
             if error.field != "option":
                 raise

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import log_softmax
 
+from gladius.own_data.results.progress import progress
 from gladius.panel.record import Transitions, action_labels
 from gladius.validate import Array, InputError, Integers, check_whole, generator
 
@@ -75,7 +76,9 @@ def fold_of(data: Transitions, cv: int, rng: int | np.random.Generator) -> Integ
     return np.asarray((generator(rng).permutation(len(names)) % number)[label], dtype=np.int64)
 
 
-def held_out(results: Any, cv: int, rng: int | np.random.Generator) -> tuple[Array, Integers]:
+def held_out(
+    results: Any, cv: int, rng: int | np.random.Generator, verbose: bool | None = None
+) -> tuple[Array, Integers]:
     """(n,) log pi-hat(a | s) of each choice by the fit to the other folds; and its (n,) fold.
 
     It is NaN in a fold whose refit failed, for one as the other folds lack an action.
@@ -85,13 +88,15 @@ def held_out(results: Any, cv: int, rng: int | np.random.Generator) -> tuple[Arr
     """
     data, fold = results.data, fold_of(results.data, cv, rng)
     values = np.full(len(data), np.nan)
-    samples = [data.take(fold != k) for k in range(cv)]
-    fits, not_ok = results._refits(samples, results._options), 0
-    for k, found in enumerate(fits):
-        failed = found is None or found.diagnostics.status.startswith("failed")
-        not_ok += failed or not found.diagnostics.converged
-        if not failed:
-            values[fold == k] = log_likelihoods(found, data.take(fold == k))
+    not_ok = 0
+    with progress(f"cross-validation of {results.method}", cv, verbose) as advance:
+        for k in range(cv):
+            (found,) = results._refits([data.take(fold != k)], results._options)
+            advance(1)
+            failed = found is None or found.diagnostics.status.startswith("failed")
+            not_ok += failed or not found.diagnostics.converged
+            if not failed:
+                values[fold == k] = log_likelihoods(found, data.take(fold == k))
     if not_ok:
         message = f"{not_ok} of {cv} refits are not ok; scores of those that failed are NaN"
         warnings.warn(message, stacklevel=4)

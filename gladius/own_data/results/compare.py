@@ -94,6 +94,7 @@ def compare(
     rng: int = 0,
     level: float = 0.95,
     kind: Kind = "model",
+    verbose: bool | None = None,
 ) -> Comparison:
     """Fits side by side; with `data` or `cv`, paired differences of held-out scores too.
 
@@ -104,6 +105,7 @@ def compare(
         rng: a seed that shuffles the trajectories; the folds are the same for each fit.
         level: of the intervals.
         kind: of the standard errors, as in `Results.cov`.
+        verbose: as in `gladius.fit`.
 
     AIC and BIC are of fits that maximise the likelihood over parameters: nfxp and mpec.
 
@@ -127,7 +129,7 @@ def compare(
         scores = {name: fit.score_samples(one) for (name, fit), one in pairs_of}
     elif cv is not None:
         _check_same("fits", rows)
-        scores = {name: choices.held_out(fit, cv, rng)[0] for name, fit in found.items()}
+        scores = {name: choices.held_out(fit, cv, rng, verbose)[0] for name, fit in found.items()}
     columns = {name: _column(fit, kind) for name, fit in found.items()}
     params, errors, statistics = (
         pd.DataFrame({name: column[i] for name, column in columns.items()}) for i in range(3)

@@ -35,6 +35,7 @@ from gladius.own_data.results.inference import (
     read_kind,
     shift_by_frequencies,
 )
+from gladius.own_data.results.progress import progress
 from gladius.own_data.results.saved import save
 from gladius.own_data.results.summary import text_of
 from gladius.own_data.results.weights import fits_of, grid_of, of_rows
@@ -295,18 +296,21 @@ class Results(Estimate):
         weights = of_rows(rows, self.weights)
         return float(np.average(choices.log_likelihoods(self, rows), weights=weights))
 
-    def cross_val_score(self, cv: int = 5, rng: int | np.random.Generator = 0) -> Array:
+    def cross_val_score(
+        self, cv: int = 5, rng: int | np.random.Generator = 0, *, verbose: bool | None = None
+    ) -> Array:
         """(cv,) `score` of each fold of trajectories by a refit to the other folds.
 
         Args:
             cv: number of folds. Trajectories are never split between them.
             rng: a seed or a generator that shuffles the trajectories.
+            verbose: as in `gladius.fit`.
 
         Warns:
             UserWarning: refits that are not ok; the score of one that failed is NaN.
         """
         with one_thread(self.data.states):
-            values, fold = choices.held_out(self, cv, rng)
+            values, fold = choices.held_out(self, cv, rng, verbose)
         weights = of_rows(self.data, self.weights)
         means = (np.average(values[fold == k], weights=weights[fold == k]) for k in range(cv))
         return np.array(list(means))
@@ -624,6 +628,7 @@ class Results(Estimate):
         *,
         holds_inputs: bool = False,
         cluster: str = "id",
+        verbose: bool | None = None,
     ) -> Array:
         """(draws, ...) a statistic of refits to trajectories drawn with replacement.
 
@@ -636,6 +641,7 @@ class Results(Estimate):
             rng: a seed or a generator.
             holds_inputs: whether refits of the class `sparse` take the inputs selected here.
             cluster: the column whose groups are drawn, with all their trajectories.
+            verbose: as in `gladius.fit`, of which the refits show nothing.
 
         Raises:
             InputError: there are fewer than two groups, or a trajectory is in several.
@@ -659,7 +665,10 @@ class Results(Estimate):
         rows_of = np.split(np.argsort(label, kind="stable"), np.cumsum(np.bincount(label))[:-1])
         statistic = statistic or (lambda fit: fit.params.to_numpy())
         bad = failed = 0
-        with one_thread(self.data.states):
+        with (
+            one_thread(self.data.states),
+            progress(f"bootstrap of {self.method}", draws, verbose) as advance,
+        ):
             first = _numbers(statistic, self)
             values = np.full((check_whole("draws", draws, 2), *first.shape), np.nan)
             size = max(1, min(BATCH, ROWS // len(self.data)))
@@ -670,7 +679,9 @@ class Results(Estimate):
                     new = np.repeat(paths * np.arange(groups), [len(rows) for rows in drawn])
                     rows = np.concatenate(drawn)
                     samples.append(replace(self.data.take(rows), trajectory=new + path[rows]))
-                for i, estimate in enumerate(self._refits(samples, options), start):
+                estimates = self._refits(samples, options)
+                advance(len(samples))
+                for i, estimate in enumerate(estimates, start):
                     if estimate is None or estimate.diagnostics.status.startswith("failed"):
                         failed += 1
                         continue
