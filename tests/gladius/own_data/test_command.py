@@ -157,11 +157,13 @@ def run(page: str) -> dict[str, object]:
 def test_examples_of_the_pages_run(page, capsys):
     names = run(page())
     printed = re.findall(r"```text\n(.*?)```", your_data(), re.S)
-    assert capsys.readouterr().out.startswith(printed[0])
+    shown = capsys.readouterr().out
+    assert shown.startswith(printed[0])
     estimate = names["estimate"]
     assert estimate.diagnostics.converged
     np.testing.assert_allclose(estimate.reward(np.array([[1.0]]), 1), -5.0)
     if page is your_data:
+        assert printed[1] in shown
         np.testing.assert_allclose(names["fit"].params.sort_index(), [-5.0, -1.0], rtol=0.1)
         after, before = names["after"](estimate)[1], estimate.predict([[5.0]])[1][0]
         assert after < before - 0.01
