@@ -49,7 +49,8 @@ from gladius.validate import Array, InputError, Integers, check_choice
 
 Blocks = Iterator[tuple[Array, Array]]
 Kind = str | Mapping[str, Any]  # {"cluster": columns} names what observations are grouped by
-KINDS = ("model", "robust", "cluster", "outer")
+KINDS = ("model", "cluster", "outer")
+EVERY_KIND = (*KINDS, "robust")
 LARGEST_CONDITION = 1e12  # of the scaled information
 LARGEST_TABLE = 50_000_000  # entries of a table of influences: 400 MB
 SHARE = 0.05  # of an error in another state, above which it needs them there too
@@ -132,7 +133,7 @@ def sum_of_squares(each: Array, label: Integers) -> Array:
 
 
 def read_kind(
-    kind: Kind, data: Transitions, kinds: Sequence[str] = KINDS
+    kind: Kind, data: Transitions, kinds: Sequence[str] = EVERY_KIND
 ) -> tuple[str, list[Integers]]:
     """The word for a kind of errors; and the (n,) groups of those that sum over groups, by column.
 
@@ -273,7 +274,7 @@ class FormErrors(Errors):
     """The errors of theta-hat in a form of the reward; q maps states of the grid to Q-hat."""
 
     has_parameters: ClassVar[bool] = True
-    kinds: ClassVar[tuple[str, ...]] = KINDS
+    kinds: ClassVar[tuple[str, ...]] = EVERY_KIND
 
     basis: FormBasis
     q: StateFunction
@@ -359,7 +360,7 @@ def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
 class FreeErrors(Errors):
     """Errors where each reward but the anchor's is a parameter of its own, on one data set."""
 
-    kinds: ClassVar[tuple[str, ...]] = ("model", "robust", "cluster")
+    kinds: ClassVar[tuple[str, ...]] = ("model", "cluster", "robust")
 
     basis: FreeBasis
     sampling: str | None = None  # the column with sampling weights

@@ -23,13 +23,13 @@ def progress(name: str, total: int | None, verbose: bool | None) -> Iterator[Cal
             terminal and rich is installed. With True lines say when the work began and ended, too.
             With False nothing appears.
     """
-    began, has_bar = time.monotonic(), verbose is not False and find_spec("rich") is not None
+    start, has_bar = time.monotonic(), verbose is not False and find_spec("rich") is not None
     if verbose:
         print(f"{name}: started", file=sys.stderr)
     with _bar(name, total) if has_bar and sys.stderr.isatty() else _silence() as advance:
         yield advance
     if verbose:
-        print(f"{name}: done after {time.monotonic() - began:.1f} s", file=sys.stderr)
+        print(f"{name}: done after {time.monotonic() - start:.1f} s", file=sys.stderr)
 
 
 @contextmanager

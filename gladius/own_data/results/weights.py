@@ -126,10 +126,10 @@ def counts_of(data: Transitions, states: Array, name: str) -> Counts:
     s, t = (grid_positions(states, x) for x in (data.states, data.next_states))
     visits, followed = np.zeros((2, len(states), data.number_of_actions))
     moves = np.zeros((data.number_of_actions, len(states), len(states)))
-    seen, goes_on = data.followed, data.followed & ~data.done
+    seen, continues = data.followed, data.followed & ~data.done
     np.add.at(visits, (s, data.actions), weights)
     np.add.at(followed, (s[seen], data.actions[seen]), weights[seen])
-    np.add.at(moves, (data.actions[goes_on], s[goes_on], t[goes_on]), weights[goes_on])
+    np.add.at(moves, (data.actions[continues], s[continues], t[continues]), weights[continues])
     return Counts(states, visits[None], moves[None], followed[None])
 
 
