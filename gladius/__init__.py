@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gladius.own_data import markov as markov
     from gladius.own_data.door import fit
     from gladius.own_data.results import plots as plots
+    from gladius.own_data.results.compare import compare
     from gladius.own_data.results.results import Results
     from gladius.own_data.results.saved import load
     from gladius.panel.record import Transitions
@@ -51,6 +52,7 @@ else:
         "Results": "gladius.own_data.results.results",
         "TabularMDP": "gladius.model.mdp",
         "Transitions": "gladius.panel.record",
+        "compare": "gladius.own_data.results.compare",
         "fit": "gladius.own_data.door",
         "load": "gladius.own_data.results.saved",
     }
@@ -87,6 +89,7 @@ __all__ = [
     "Results",
     "TabularMDP",
     "Transitions",
+    "compare",
     "fit",
     "load",
 ]

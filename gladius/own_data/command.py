@@ -30,7 +30,7 @@ from gladius.own_data.results.results import Results
 from gladius.own_data.results.summary import lines_of
 from gladius.panel.record import Transitions, distinct_rows, index_rows
 from gladius.register import METHODS, needs
-from gladius.validate import InputError, needs_torch
+from gladius.validate import InputError, MissingError, needs_torch
 
 MOST_STATES = 200  # with more, the table has a grid: GRID_VALUES of each column
 GRID_VALUES = 20
@@ -49,12 +49,13 @@ def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
     cli = argparse.ArgumentParser(
         prog="python -m gladius",
-        description="Estimate the reward behind observed choices from a CSV file.",
+        description="Estimate the reward behind observed choices from a file, CSV or Parquet.",
         epilog=(__doc__ or "").split("\n", 2)[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     cli.add_argument("--version", action="version", version=f"gladius-checked {__version__}")
-    cli.add_argument("csv", type=Path, help="one row a period, in order of time or with --time")
+    helped = "one row a period, in order of time or with --time; Parquet if its name ends so"
+    cli.add_argument("table", type=Path, help=f"{helped}, which needs pyarrow; else CSV")
     cli.add_argument("--state", action="append", required=True, help="a column of s; repeat it")
     cli.add_argument("--action", required=True, help="the column of a, whole numbers from 0")
     cli.add_argument("--id", required=True, help="the column that tells the trajectories apart")
@@ -66,6 +67,9 @@ def parser() -> argparse.ArgumentParser:
     cli.add_argument("--anchor-action", required=True, help=helped)
     cli.add_argument("--anchor-reward", type=float, required=True, help="its reward, known")
     cli.add_argument("--discount", type=float, required=True, help="beta")
+    helped = "a column: how many of a population the row stands for (nfxp, mpec, ccp, plug_in)"
+    cli.add_argument("--weights", help=helped)
+    cli.add_argument("--freq-weights", help="a column: how often the row was observed")
     cli.add_argument("--method", default="profiled_erm", choices=sorted(METHODS), help=METHOD_HELP)
     cli.add_argument("--function-class", help="of profiled_erm: smooth, sparse or mlp")
     cli.add_argument("--out", type=Path, help="folder to write; by default r-hat is printed as CSV")
@@ -78,8 +82,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options: dict[str, Any] = {"anchor_reward": given.anchor_reward, "discount": given.discount}
     names = {name: getattr(given, name) for name in ("state", "action", "id", "time", "done")}
     try:
-        frame = _read(given.csv, given.out)
+        frame = _read(given.table, given.out)
         names |= {"next_state": given.next_state, "categorical": given.categorical}
+        of_rows = {name: getattr(given, name) for name in ("weights", "freq_weights")}
+        options |= of_rows
+        names["carry"] = [name for name in of_rows.values() if name]
         data = Transitions.from_frame(frame, **names)
         label = given.anchor_action
         is_number = label.isdigit() and label not in data.action_names
@@ -163,17 +170,23 @@ def remarks(data: Transitions, estimate: Results, needed: Sequence[str]) -> Iter
 
 def _read(path: Path, out: Path | None) -> pd.DataFrame:
     if path.is_dir():
-        raise InputError("csv", str(path), "it is a directory: name a file in it")
+        raise InputError("table", str(path), "it is a directory: name a file in it")
     if out is not None and out.exists() and not out.is_dir():
         raise InputError("out", str(out), "it is a file: name a folder, which may be new")
     if out is not None and not os.access(out if out.exists() else out.resolve().parent, os.W_OK):
         raise InputError("out", str(out), "it cannot be written: name a folder of yours")
+    is_parquet = path.suffix.lower() in (".parquet", ".pq")
     try:
-        return pd.read_csv(path)
+        return pd.read_parquet(path) if is_parquet else pd.read_csv(path)
+    except ImportError:  # of all engines of pandas
+        raise MissingError(
+            "table", str(path), "Parquet needs pyarrow: pip install pyarrow"
+        ) from None
     except FileNotFoundError:
-        raise InputError("csv", str(path), "there is no such file") from None
+        raise InputError("table", str(path), "there is no such file") from None
     except (OSError, ValueError) as error:  # pandas raises the latter kind
-        raise InputError("csv", str(path), f"this is no table of commas: {error}") from None
+        what = "Parquet file" if is_parquet else "table of commas (name Parquet .parquet)"
+        raise InputError("table", str(path), f"this is no {what}: {error}") from None
 
 
 def command() -> int:

@@ -20,11 +20,13 @@ from gladius.model.state_anchor import ANSWERS, AnchorAction, StateAnchor, read_
 from gladius.own_data.erm import ROW_CLASSES
 from gladius.own_data.formula import linear_reward
 from gladius.own_data.frame import complete, warn_of_codes
+from gladius.own_data.results.progress import progress
 from gladius.own_data.results.results import Results
+from gladius.own_data.results.weights import fits_of, named, repeated
 from gladius.panel.anchor import AnchorReward, make_anchor
 from gladius.panel.record import Transitions
 from gladius.solvers.threads import one_thread
-from gladius.validate import InputError, check_discount, check_options, needs_torch
+from gladius.validate import Array, InputError, check_discount, check_options, needs_torch
 
 # methods in which a choice counts whose next state was not observed; the others leave it out
 CHOICES_ALONE = ("profiled_erm", "plug_in", "nfxp", "ccp", "mpec", "ml_irl", "bc")
@@ -40,6 +42,9 @@ def fit(
     anchor_action: AnchorAction,
     anchor_reward: AnchorReward,
     discount: float,
+    weights: str | Array | None = ...,
+    freq_weights: str | Array | None = ...,
+    verbose: bool | None = ...,
     **options: Any,
 ) -> Results: ...
 @overload
@@ -50,6 +55,9 @@ def fit(
     anchor_action: AnchorAction,
     anchor_reward: AnchorReward,
     discount: float,
+    weights: str | Array | None = ...,
+    freq_weights: str | Array | None = ...,
+    verbose: bool | None = ...,
     **options: Any,
 ) -> list[Results]: ...
 def fit(
@@ -59,6 +67,9 @@ def fit(
     anchor_action: AnchorAction,
     anchor_reward: AnchorReward,
     discount: float,
+    weights: str | Array | None = None,
+    freq_weights: str | Array | None = None,
+    verbose: bool | None = None,
     **options: Any,
 ) -> Results | list[Results]:
     """Estimate the reward behind observed choices.
@@ -77,6 +88,14 @@ def fit(
             Methods with a parametric reward take the level of r from their `reward`; for them it
             only has to agree.
         discount: beta in (0, 1).
+        weights: of sampling, how many of a population a row stands for: the name of a column that
+            `from_frame` was asked to carry, or (one data set) a number for each row. Those of paths
+            are the same in all their rows. For `nfxp`, `mpec`, `ccp` and `plug_in`; see
+            `gladius.own_data.results.weights`.
+        freq_weights: whole numbers, how often a row was observed; likewise, for every method. The
+            data of the Results have each row so often.
+        verbose: with None a bar shows on a terminal after five seconds, if rich is installed. With
+            True lines on standard error say when the fit began and ended. False: nothing shows.
         options: of the method, whose module says what they are (`gladius.register.METHODS` has its
             name). The `reward` of a parametric method may be a formula, see
             `gladius.own_data.formula`.
@@ -130,6 +149,12 @@ def fit(
         ]
         if different:
             raise InputError(f"transitions.{name}", different[0], "give all data sets the same")
+    if freq_weights is not None:
+        data = [repeated(rows, freq_weights) for rows in data]
+    column = None
+    if weights is not None:
+        pairs = [named(rows, weights, "weights") for rows in data]
+        data, column = [rows for rows, _ in pairs], pairs[0][1]
     with needs_torch("method", method):
         function = register.method(method)
     if method not in CHOICES_ALONE or options.get("function_class") == "mlp":
@@ -163,7 +188,8 @@ def fit(
     with one_thread(*(rows.states for rows in data)), needs_torch("method", method):
         start_time = time.process_time()
         try:
-            estimates = function(data, anchor, beta, **options)
+            with progress(f"{method}, {sum(map(len, data)):,} observations", None, verbose):
+                estimates = fits_of(method, column, data, anchor, beta, options)
         except InputError as error:
             if error.field != "option":
                 raise
@@ -183,10 +209,11 @@ def fit(
                 options=options,
                 name=method,
                 exchange=exchange if isinstance(estimate.basis, FreeBasis) else None,
+                weights=column,
             )
         )
-    for i, found in enumerate(results):
-        _warn_of_transitions(found, "" if is_single else f" in data set {i}")
+    for i, result in enumerate(results):
+        _warn_of_transitions(result, "" if is_single else f" in data set {i}")
     return results[0] if is_single else results
 
 

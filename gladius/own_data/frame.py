@@ -62,7 +62,7 @@ def read_columns(
         pairs = zip(state, next_state or (), strict=True)
         given = {n: frame[n].astype(object).where(is_followed, frame[s]) for s, n in pairs}
         frame = frame.assign(**{n: column.infer_objects() for n, column in given.items()})
-    carried = {name: check_finite(name, frame[name].to_numpy()) for name in carry}
+    carried: dict[str, Any] = {name: carried_column(name, frame[name]) for name in carry}
     same = [*zip(state, next_state or state, strict=True), (action,)]
     categories = find_categories(frame, same, categorical)
     action_names = tuple(map(str, categories.get(action, ())))
@@ -105,6 +105,16 @@ def read_columns(
         hint = "each trajectory has a single row, hence no transition: name next_state"
         raise InputError(id, f"{len(frame)} trajectories", hint)
     return states, actions, next_states, labels, ended, *further, carried, is_moved, is_followed
+
+
+def carried_column(name: str, values: pd.Series) -> NDArray[Any]:
+    """(n,) numbers; or texts, by which groups may be named, of a column of labels or dates."""
+    entries = values.to_numpy()
+    if entries.dtype.kind in "biufc" or not any(
+        isinstance(entry, str | date | np.datetime64 | pd.Period) for entry in entries
+    ):
+        return check_finite(name, entries)
+    return np.array([str(label) for label in check_labels(entries, len(entries), name)])
 
 
 def as_table(frame: object, names: Sequence[str]) -> pd.DataFrame:

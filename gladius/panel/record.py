@@ -255,7 +255,8 @@ class Transitions(DataSet):
             categorical: columns of the state, and perhaps the action, whose values are labels. So
                 are those of dtype category. Each level but the first, in order, is a feature of its
                 own; actions are numbered in order of their labels.
-            carry: columns of numbers that are no features, such as the anchor's reward.
+            carry: columns that are no features: numbers, such as the anchor's reward or weights; or
+                labels, by whose groups errors are clustered.
         """
         given = state, action, id, time, next_state, done, number_of_actions, categorical, carry
         return cls(*import_module(LATER["frames"]).read_columns(frame, *given))

@@ -28,8 +28,10 @@ import gladius
 from gladius import METHODS, BusEngine, InputError, LinearReward, Results, Transitions, fit, load
 from gladius.designs.bus import BUS_REWARD
 from gladius.model import mdp
+from gladius.model.parametric import Model
 from gladius.model.reward_form import linear_in_features
 from gladius.own_data.erm.observations import risk
+from gladius.panel.record import grid_positions
 from gladius.register import KNOWLEDGE, needs, title
 from gladius.solvers import networks, newton
 from gladius.solvers.networks import Training
@@ -154,6 +156,135 @@ def test_diagnostics_say_what_they_promise(fitted: Fitted) -> None:
             assert np.isfinite(diagnostics.nll + diagnostics.bellman_error)
             assert np.all(np.isfinite(estimate.reward_function(GRID)))
             np.testing.assert_allclose(estimate.policy(GRID).sum(axis=1), 1.0)
+
+
+# --- what it says of choices
+
+ARRAYS = ("states", "actions", "next_states", "trajectory", "done")
+
+
+def test_the_score_of_its_data_is_the_log_likelihood_a_choice(fitted: Fitted) -> None:
+    """And that of other data is of them, which by the uniform policy it would be -log 2."""
+    first, second = fitted[1]
+    for own, data in ((first, SETS[1]), (second, None)):
+        rows = own.data if data is None else data
+        policy = np.exp(own.q(rows.states)) / np.exp(own.q(rows.states)).sum(axis=1)[:, None]
+        by_hand = np.log(policy[np.arange(len(rows)), rows.actions])
+        np.testing.assert_allclose(own.score_samples(data), by_hand, rtol=1e-9, atol=1e-12)
+        assert own.score(data) == pytest.approx(by_hand.mean())
+    assert first.score() == pytest.approx(first.llf / first.nobs)
+    assert first.score() == pytest.approx(-first.diagnostics.nll)
+    share = np.mean(SETS[0].actions)
+    null = len(SETS[0]) * (share * np.log(share) + (1 - share) * np.log(1 - share))
+    assert first.llnull == pytest.approx(null)
+    assert first.prsquared == pytest.approx(1 - first.llf / null)
+
+
+def test_residuals_and_hits_are_of_the_rows(fitted: Fitted) -> None:
+    for estimate, data in zip(fitted[1], SETS, strict=True):
+        residuals, policy = estimate.resid_response, estimate.policy(data.states)
+        chosen = residuals.to_numpy()[np.arange(len(data)), data.actions]
+        np.testing.assert_allclose(chosen, 1 - policy[np.arange(len(data)), data.actions])
+        np.testing.assert_allclose(residuals.sum(axis=1), 0, atol=1e-12)
+        spread = np.sqrt(policy[:, 0] * policy[:, 1])
+        np.testing.assert_allclose(
+            estimate.resid_pearson["action 1"] * spread, residuals.iloc[:, 1]
+        )
+        table, likeliest = estimate.pred_table(), np.argmax(policy, axis=1)
+        assert table.to_numpy().sum() == len(data)
+        np.testing.assert_array_equal(table.sum(axis=1), np.bincount(data.actions, minlength=2))
+        np.testing.assert_array_equal(table.sum(axis=0), np.bincount(likeliest, minlength=2))
+        assert np.trace(table.to_numpy()) == np.sum(likeliest == data.actions)
+
+
+def slopes(model: Model, theta: Array) -> Array:
+    """(S, A, k) dQ / dtheta by differences of fixed points, solved by iteration."""
+
+    def q(at: Array) -> Array:
+        v = np.zeros(len(model.states))
+        for _ in range(800):
+            table = model.design @ at + model.offset + 0.95 * (model.transition[0] @ v).T
+            v = np.log(np.exp(table).sum(axis=1))
+        return np.asarray(table)
+
+    steps = 1e-5 * np.eye(len(theta))
+    return np.stack([(q(theta + h) - q(theta - h)) / 2e-5 for h in steps], axis=2)
+
+
+@pytest.mark.parametrize("variant", ["nfxp", "mpec", "ccp npl"])
+def test_residuals_are_orthogonal_to_the_slopes_of_q(variant: str) -> None:
+    """The first-order condition of maximum likelihood."""
+    (found,) = estimates(variant, SETS[:1])
+    model, theta = found.form_errors.basis.model, found.params.to_numpy()
+    at = slopes(model, theta)[grid_positions(model.states, found.data.states)]
+    scores = np.einsum("na,nak->nk", found.resid_response, at)
+    size = np.sqrt(np.sum(scores**2, axis=0))
+    assert np.all(np.abs(scores.sum(axis=0)) < 1e-4 * size)
+    off = replace(found, q_function=lambda states: 1.02 * found.q(states))
+    wrong = np.einsum("na,nak->nk", off.resid_response, at).sum(axis=0)
+    assert np.any(np.abs(wrong) > 0.1 * size), "control"
+
+
+def test_residuals_of_the_plug_in_are_those_of_its_pseudo_counts() -> None:
+    """In each state n(s, a) - n(s) (n(s, a) + 1/2) / (n(s) + A / 2), with A = 2."""
+    (found,) = estimates("plug_in", SETS[:1])
+    label = grid_positions(GRID, found.data.states)
+    for s in range(len(GRID)):
+        n = np.bincount(found.data.actions[label == s], minlength=2)
+        sums = found.resid_response[label == s].sum(axis=0)
+        np.testing.assert_allclose(sums, n - n.sum() * (n + 0.5) / (n.sum() + 1), atol=1e-9)
+
+
+def test_residuals_of_behavioural_cloning_sum_to_zero_by_action() -> None:
+    """Its last layer has a constant for each action; the gradient's tolerance is what is left."""
+    found = fit(SETS[0], "bc", **KNOWN, training=Training(steps=500, tolerance=1e-3))
+    assert np.all(np.abs(found.resid_response.mean(axis=0)) <= found.diagnostics.gradient_norm)
+    assert found.diagnostics.gradient_norm < 0.02
+
+
+def test_two_fits_stand_side_by_side(fitted: Fitted) -> None:
+    first, second = fitted[1]
+    pair = {"one": first, "two": replace(second, data=first.data)}
+    found = gladius.compare(pair, data=SETS[1])
+    scores = [fit.score(SETS[1]) for fit in pair.values()]
+    np.testing.assert_allclose(found.statistics.loc["held-out score"], scores)
+    assert found.differences is not None
+    assert found.differences.loc["two", "difference"] == pytest.approx(scores[1] - scores[0])
+    assert list(found.status) == [fit.diagnostics.status for fit in pair.values()]
+    assert f"{scores[0]:,.4f}" in str(found)
+
+
+def test_frequency_weights_are_rows_written_again(fitted: Fitted) -> None:
+    """By the same numbers, as the copies are of trajectories of their own."""
+    method, options = VARIANTS[fitted[0]]
+    options = with_form(method, options)
+    data = SETS[0].take(SETS[0].trajectory < 6)
+    copy = replace(data, trajectory=data.trajectory + 1000)
+    pairs = [[getattr(one, name) for one in (data, copy)] for name in ARRAYS]
+    twice = Transitions(*map(np.concatenate, pairs))
+    outcomes: list[Any] = []
+    for rows, more in ((data, {"freq_weights": np.full(len(data), 2)}), (twice, {})):
+        try:
+            outcomes.append(fit(rows, method, **KNOWN, **options, **more))
+        except InputError as error:  # six buses are too few for some
+            outcomes.append(error.field)
+    if isinstance(outcomes[0], str):
+        assert outcomes[0] == outcomes[1]
+    else:
+        np.testing.assert_allclose(*(found.q(GRID[:5]) for found in outcomes), rtol=0, atol=1e-8)
+        assert outcomes[0].nobs == 2 * len(data)
+
+
+def test_other_data_have_to_be_like_those_of_the_fit() -> None:
+    (found,) = estimates("plug_in", SETS[:1])
+    for data, field in (
+        (replace(SETS[1], feature_names=("age",)), "data.feature_names"),
+        (replace(SETS[1], number_of_actions=3), "data.number_of_actions"),
+        (SETS[1].states, "data"),
+    ):
+        with pytest.raises(InputError) as caught:
+            found.score(data)  # type: ignore[arg-type]  # the last is an array
+        assert caught.value.field == field
 
 
 # --- what it estimates

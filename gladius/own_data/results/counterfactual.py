@@ -21,9 +21,10 @@ from scipy.special import logsumexp, softmax
 
 from gladius.model.estimate import Estimate, StateFunction
 from gladius.model.mdp import Solution, soft_bellman
-from gladius.model.parametric import Grid, make_grid, positions
+from gladius.model.parametric import positions
 from gladius.model.risk import value
 from gladius.own_data.results.inference import Errors, FormErrors
+from gladius.own_data.results.weights import grid_of
 from gladius.panel.anchor import nearest
 from gladius.panel.record import Counts, Integers, action_labels
 from gladius.register import needs
@@ -254,11 +255,7 @@ def changed(
     if is_open:
         hint = "it leaves the level of r open: give numbers by action and no `transition`"
         raise InputError("method", results.name, hint)
-    grid: Grid
-    if isinstance(errors, FormErrors):
-        grid = errors.basis.model
-    else:
-        grid = make_grid([results.data], results.discount, results.options.get("transition"))
+    grid = errors.basis.model if isinstance(errors, FormErrors) else grid_of(results)
     row, change = positions(grid.states, at), Change("change", reward, transition)
     own = results.reward_function(grid.states)[None], grid.transition[:1]
     before, after = effect(grid.states, *own, results.discount, change)

@@ -24,7 +24,7 @@ Source: Aguirregabiria and Mira (2002), Proposition 4; Newey and McFadden (1994)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -41,13 +41,16 @@ from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis
 from gladius.model.state_anchor import StateAnchor
 from gladius.own_data.results.factors import Factor, factors_of, frequency_factors
-from gladius.panel.record import Counts, Transitions, grid_positions
+from gladius.own_data.results.weights import SampledForm, SampledFree, of_rows
+from gladius.panel.record import Counts, Transitions, grid_positions, index_rows
 from gladius.panel.ties import TIE
 from gladius.solvers.threads import one_thread
-from gladius.validate import Array, InputError, Integers
+from gladius.validate import Array, InputError, Integers, check_choice
 
 Blocks = Iterator[tuple[Array, Array]]
+Kind = str | Mapping[str, Any]  # {"cluster": columns} names what observations are grouped by
 KINDS = ("model", "cluster", "outer")
+EVERY_KIND = (*KINDS, "robust")
 LARGEST_CONDITION = 1e12  # of the scaled information
 LARGEST_TABLE = 50_000_000  # entries of a table of influences: 400 MB
 SHARE = 0.05  # of an error in another state, above which it needs them there too
@@ -85,26 +88,101 @@ class Influence:
         scores = np.einsum("sa,sak,sal->kl", self.visits, self.choice, self.choice)
         return np.asarray(self.inverse @ np.linalg.inv(scores) @ self.inverse)
 
-    def clustered(self, data: Transitions, states: Array, weights: Array | float = 1.0) -> Array:
-        """(k, k) from sums over trajectories, which may depend on one another within each.
+    def clustered(
+        self,
+        data: Transitions,
+        states: Array,
+        groups: Sequence[Integers],
+        weights: Array | float = 1.0,
+        sampling: Array | float = 1.0,
+    ) -> Array:
+        """(k, k) from sums over groups, whose observations may depend on one another.
+
+        For two columns of groups it is V1 + V2 - V12, with V12 that of the groups by both, as in
+        Cameron, Gelbach and Miller (2011). Negative eigenvalues, which it may have, are set to 0.
 
         Args:
             data: the observations.
             states: (S, d) the grid.
+            groups: the (n,) group of each observation, by one column or two.
             weights: (n,) of the choices.
+            sampling: (n,) of the observations, by which the counts are weighted too.
         """
         s, t = (grid_positions(states, x) for x in (data.states, data.next_states))
         t = np.where(data.done, len(states), t)
         scores = np.reshape(weights, (-1, 1)) * self.choice[s, data.actions]
         each = scores + data.followed[:, None] * self.move[data.actions, s, t]
-        names, label = np.unique(data.trajectory, return_inverse=True)
-        if len(names) < 2:
-            raise InputError("trajectory", len(names), "clustered errors need two trajectories")
-        sums = np.zeros((len(names), each.shape[1]))
-        np.add.at(sums, label, each)
-        centred = sums - sums.mean(axis=0)
-        scale = len(names) / (len(names) - 1)
-        return np.asarray(scale * centred.T @ centred + self.unseen)
+        each *= np.reshape(sampling, (-1, 1))
+        tables = [sum_of_squares(each, label) for label in groups]
+        if len(groups) == 1:
+            return tables[0] + self.unseen
+        _, both = np.unique(np.column_stack(groups), axis=0, return_inverse=True)
+        values, vectors = np.linalg.eigh(sum(tables) - sum_of_squares(each, both.ravel()))
+        return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T + self.unseen)
+
+
+def sum_of_squares(each: Array, label: Integers) -> Array:
+    """(k, k) of the sums of (n, k) influences over groups, times G / (G - 1)."""
+    number = int(label.max()) + 1
+    if number < 2:
+        raise InputError("cluster", number, "clustered errors need two groups or more")
+    sums = np.zeros((number, each.shape[1]))
+    np.add.at(sums, label, each)
+    centred = sums - sums.mean(axis=0)
+    return np.asarray(number / (number - 1) * centred.T @ centred)
+
+
+def read_kind(
+    kind: Kind, data: Transitions, kinds: Sequence[str] = EVERY_KIND
+) -> tuple[str, list[Integers]]:
+    """The word for a kind of errors; and the (n,) groups of those that sum over groups, by column.
+
+    Raises:
+        InputError: it is none of the kinds, or names no column.
+    """
+    if not isinstance(kind, Mapping):
+        check_choice("kind", kind, kinds)
+        if kind == "robust":
+            return kind, [np.arange(len(data))]
+        return kind, [groups_of(data, "id")] if kind == "cluster" else []
+    given = kind.get("cluster")
+    columns: list[Any] = [given]
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        columns = list(given)
+    is_named = all(isinstance(one, str) for one in columns)
+    if len(kind) != 1 or not is_named or len(columns) not in (1, 2):
+        hint = "give {'cluster': column}, with the name of a column, or a list of two"
+        raise InputError("kind", kind, hint)
+    check_choice("kind", "cluster", kinds)
+    return "cluster", [groups_of(data, name) for name in columns]
+
+
+def groups_of(data: Transitions, column: str) -> Integers:
+    """(n,) group of each observation: by trajectory (`id`), a carried column or one of the state.
+
+    Raises:
+        InputError: there is no such column.
+    """
+    features = data.features_of_columns
+    if column in data.carried:
+        values = data.carried[column]
+    elif column in features:
+        return index_rows([data.states[:, list(features[column])]])[1][0]
+    elif column == "id":
+        values = data.trajectory
+    else:
+        names = ", ".join(("id", *features, *data.carried))
+        hint = f"name one of {names}, or carry the column: from_frame(..., carry=[{column!r}])"
+        raise InputError("cluster", column, hint)
+    return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)
+
+
+def in_words(kind: Kind) -> str:
+    """A kind of errors as a summary names it."""
+    if not isinstance(kind, Mapping):
+        return kind
+    given = kind["cluster"]
+    return f"cluster by {given if isinstance(given, str) else ' and '.join(given)}"
 
 
 def influence(
@@ -118,6 +196,7 @@ def influence(
     visits: Array | None = None,
     squares: Array | None = None,
     penalty: Array | None = None,
+    rows: Array | None = None,
 ) -> Influence:
     """The table of one data set.
 
@@ -131,6 +210,7 @@ def influence(
         visits: (S, A) choices as the criterion counts them, by default n(s, a).
         squares: (S,) sums of their squared weights, where these are not 1.
         penalty: (k, k) second derivative of a penalty on theta, by default none.
+        rows: (A, S, S + 1) observations of (s, a, s'), where `counts` are of weighted ones.
 
     Raises:
         InputError: the choices do not identify theta, or the table is too large.
@@ -156,7 +236,7 @@ def influence(
     move, unseen = np.zeros((*counts.shape, len(inverse))), np.zeros_like(inverse)
     for factor in factors:
         move += factor.influence(counts, transition, v, psi)
-        unseen += factor.unseen(counts, transition, v, psi)
+        unseen += factor.unseen(counts if rows is None else rows, transition, v, psi)
     return Influence(score @ inverse, move, counts, visits, choices, unseen)
 
 
@@ -184,7 +264,7 @@ class Errors:
     has_parameters: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ("model",)
 
-    def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array | None, Array]:
+    def at(self, states: Array, kind: Kind, data: Transitions) -> tuple[Array | None, Array]:
         """(n, A) centres of intervals of r, None for r-hat; and standard errors."""
         raise NotImplementedError  # each kind of errors has its own
 
@@ -194,33 +274,40 @@ class FormErrors(Errors):
     """The errors of theta-hat in a form of the reward; q maps states of the grid to Q-hat."""
 
     has_parameters: ClassVar[bool] = True
-    kinds: ClassVar[tuple[str, ...]] = KINDS
+    kinds: ClassVar[tuple[str, ...]] = EVERY_KIND
 
     basis: FormBasis
     q: StateFunction
+    sampling: str | None = None  # the column with sampling weights
 
-    def at(self, states: Array, kind: str, data: Transitions) -> tuple[None, Array]:
+    def at(self, states: Array, kind: Kind, data: Transitions) -> tuple[None, Array]:
         """No centre but r-hat, and (n, A) standard errors of r at (n, d) states."""
         model = self.basis.model
         design, _ = model.form.tables(states, model.visits.shape[2])
         return None, np.sqrt(np.einsum("nak,kl,nal->na", design, self.cov(kind, data), design))
 
     @one_thread()
-    def cov(self, kind: str, data: Transitions) -> Array:
+    def cov(self, kind: Kind, data: Transitions) -> Array:
         """(k, k) covariance of theta-hat, from the model or by `kind`.
 
         Args:
-            kind: `model`; `cluster` for sums over trajectories; `outer` for the outer product of
-                the scores of choices, which takes the transition probabilities as known.
-            data: the observations, for sums over trajectories.
+            kind: `model`, which with sampling weights is `robust`; `robust` for sums over
+                observations; `cluster` for sums over trajectories, or {"cluster": columns} for sums
+                over the groups of other columns; `outer` for the outer product of the scores of
+                choices, which takes the transition probabilities as known.
+            data: the observations, for sums over groups.
         """
+        word, groups = read_kind(kind, data)
         weights, table = self.basis.weights, self.table()
-        if weights is not None and kind == "outer":
-            raise InputError("kind", kind, "the method weights its choices: use model or cluster")
-        if kind == "cluster":
-            of_rows = 1.0 if weights is None else weights.of_rows
-            return table.clustered(data, self.basis.model.states, of_rows)
-        return table.covariance if kind == "model" else table.outer
+        if (weights is not None or self.sampling) and word == "outer":
+            raise InputError("kind", word, "choices have weights: use model, robust or cluster")
+        if self.sampling and word == "model":
+            _, groups = read_kind("robust", data)
+        if groups:
+            of_choices = 1.0 if weights is None else weights.of_rows
+            given = groups, of_choices, of_rows(data, self.sampling)
+            return table.clustered(data, self.basis.model.states, *given)
+        return table.covariance if word == "model" else table.outer
 
     def table(self) -> Influence:
         """The influences on theta-hat."""
@@ -228,14 +315,21 @@ class FormErrors(Errors):
         counts = cell_counts(model.counts, model.position, len(model.states))
         given = model.transition[0], model.design, self.q(model.states), model.discount
         visits, squares, _ = self.basis.weights or (model.visits[0], None, 1.0)
-        return influence(counts, *given, factors_of(model), visits=visits, squares=squares)
+        rows: Array | None = None
+        if isinstance(self.basis, SampledForm):
+            rows = row_counts(self.basis)
+        factors = factors_of(model)
+        return influence(counts, *given, factors, visits=visits, squares=squares, rows=rows)
 
     @one_thread()
     def draws(self, theta: Array, number: int, rng: np.random.Generator) -> Blocks:
         """Blocks of (n, k) theta and (n, A, S, S) P, jointly by their first-order distribution.
 
-        There are none where P is of few parameters, whose joint distribution is not at hand.
+        There are none where P is of few parameters, whose joint distribution is not at hand, or
+        with sampling weights.
         """
+        if self.sampling:
+            return
         model, inverse = self.basis.model, self.table().inverse
         if model.is_known:
             drawn = rng.multivariate_normal(theta, inverse, number)
@@ -244,6 +338,13 @@ class FormErrors(Errors):
             for shifted, transition in noisy(self.basis, theta, number, rng):
                 noise = rng.multivariate_normal(np.zeros(len(theta)), inverse, len(shifted))
                 yield shifted + noise, transition
+
+
+def row_counts(basis: SampledForm) -> Array:
+    """(A, S, S + 1) observations of (s, a, s') without their weights, on the grid of the model."""
+    model = basis.model
+    position = model.position[grid_positions(model.counts.states, basis.rows.states)]
+    return cell_counts(basis.rows, position, len(model.states))
 
 
 def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
@@ -259,15 +360,21 @@ def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
 class FreeErrors(Errors):
     """Errors where each reward but the anchor's is a parameter of its own, on one data set."""
 
-    kinds: ClassVar[tuple[str, ...]] = ("model", "cluster")
+    kinds: ClassVar[tuple[str, ...]] = ("model", "cluster", "robust")
 
     basis: FreeBasis
+    sampling: str | None = None  # the column with sampling weights
 
     @one_thread()
-    def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array, Array]:
+    def at(self, states: Array, kind: Kind, data: Transitions) -> tuple[Array, Array]:
         """(n, A) centres of intervals of r and standard errors; NaN off the grid."""
         counts, table = self.basis.counts, self.table()
-        joint = table.covariance if kind == "model" else table.clustered(data, counts.states)
+        is_weighted = self.sampling and kind == "model"
+        _, groups = read_kind("robust" if is_weighted else kind, data, self.kinds)
+        joint = table.covariance
+        if groups:
+            weights = of_rows(data, self.sampling)
+            joint = table.clustered(data, counts.states, groups, sampling=weights)
         roots = np.sqrt(np.diag(joint)).reshape(-1, len(counts.states))
         errors = np.insert(roots, self.basis.anchor.action, 0.0, axis=0).T
         errors = np.where(self.supported(), errors, np.nan)
@@ -281,6 +388,9 @@ class FreeErrors(Errors):
         check_table(size, actions, size * len(others))
         design = np.einsum("st,ab->sabt", np.eye(size), np.eye(actions)[:, others])
         penalty: Array | None = None
+        rows: Array | None = None
+        if isinstance(self.basis, SampledFree):
+            rows = cell_counts(self.basis.rows, np.arange(size), size)
         if self.basis.roughness is not None:
             penalty = np.kron(np.eye(len(others)), self.basis.roughness).astype(np.float64)
         return influence(
@@ -292,6 +402,7 @@ class FreeErrors(Errors):
             self.factors(),
             visits=counts.visits[0] + self.basis.pseudo_count,
             penalty=penalty,
+            rows=rows,
         )
 
     def factors(self) -> tuple[Factor, ...]:
@@ -315,7 +426,8 @@ class FreeErrors(Errors):
     def supported(self) -> NDArray[np.bool_]:
         """(S, A) whether r(s, a) rests on `fewest` observations of all that it uses."""
         a = self.basis.anchor.action
-        is_few = self.basis.counts.followed[0] < self.basis.fewest
+        rows = self.basis.rows if isinstance(self.basis, SampledFree) else self.basis.counts
+        is_few = rows.followed[0] < self.basis.fewest
         found = ~is_few
         if self.basis.fewest:
             systems = np.eye(len(is_few)) - self.basis.discount * self.basis.p_hat.transition[0]
@@ -349,19 +461,19 @@ class RowErrors(Errors):
 
     centre: Centre
 
-    def at(self, states: Array, kind: str, data: Transitions) -> tuple[Array, Array]:
+    def at(self, states: Array, kind: Kind, data: Transitions) -> tuple[Array, Array]:
         """(n, A) centres of intervals of r, and standard errors."""
         return self.centre(states), self.centre.errors(states)
 
 
 def errors_of(estimate: Estimate) -> Errors | None:
     """The errors of an estimate, by what its method handed over with it."""
-    basis = estimate.basis
+    basis, sampling = estimate.basis, getattr(estimate, "weights", None)
     if isinstance(basis, FormBasis):
         has_none = basis.q or isinstance(basis, RenewalBasis)
-        return None if has_none else FormErrors(basis, estimate.q_function)
+        return None if has_none else FormErrors(basis, estimate.q_function, sampling)
     if isinstance(basis, FreeBasis):
-        return FreeErrors(basis)
+        return FreeErrors(basis, sampling)
     return RowErrors(basis) if isinstance(basis, Centre) else None
 
 
@@ -411,13 +523,16 @@ def noisy(
     model, weights = basis.model, basis.weights
     cells = cell_counts(model.counts, model.position, len(model.states))
     choices = model.visits[:1] if weights is None else weights.visits[None]
-    times = cells.sum(axis=2)
+    times = total = cells.sum(axis=2)
     if is_borrowed:
         ends = np.maximum(1 - model.transition[0].sum(axis=2, keepdims=True), 0.0)
         cells = np.concatenate([model.transition[0], ends], axis=2)
         cells, times = cells / cells.sum(axis=2, keepdims=True), (times == 0).astype(float)
+        total = times
+    elif isinstance(basis, SampledForm):
+        times = row_counts(basis).sum(axis=2)
     seen = times > 0
-    shares = cells[seen] / times[seen][:, None]
+    shares = np.maximum(cells[seen] / total[seen][:, None], 0.0)  # of ends, zero but for rounding
     size = max(1, LARGEST_TABLE // model.transition[0].size)
     for start in range(0, draws, size):
         number = min(size, draws - start)

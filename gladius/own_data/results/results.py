@@ -9,31 +9,36 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import xlogy
 from scipy.stats import chi2, norm
 
 from gladius.model.estimate import Estimate, Refit
 from gladius.model.mdp import Categorical
-from gladius.model.parametric import FormBasis, make_grid, positions
+from gladius.model.parametric import FormBasis, positions
 from gladius.model.reward_form import LinearReward
 from gladius.model.state_anchor import Exchange, StateAnchor
 from gladius.own_data.formula import read_restrictions
 from gladius.own_data.frame import features
+from gladius.own_data.results import choices
 from gladius.own_data.results.inference import (
-    KINDS,
     Errors,
     FormErrors,
+    Kind,
     errors_of,
+    groups_of,
+    read_kind,
     shift_by_frequencies,
 )
+from gladius.own_data.results.progress import progress
 from gladius.own_data.results.saved import save
 from gladius.own_data.results.summary import text_of
+from gladius.own_data.results.weights import fits_of, grid_of, of_rows
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions, distinct_rows, grid_positions
 from gladius.register import METHODS
@@ -85,6 +90,7 @@ class Results(Estimate):
         options: of the method.
         name: of the method in the register.
         exchange: of actions, where the numbers of the basis are exchanged.
+        weights: name of the carried column with sampling weights, if the fit has some.
     """
 
     data: Transitions
@@ -93,6 +99,7 @@ class Results(Estimate):
     options: Mapping[str, Any]
     name: str
     exchange: Exchange | None = None
+    weights: str | None = None
 
     def __post_init__(self) -> None:
         check_discount(self.discount)  # of a file, too
@@ -161,14 +168,18 @@ class Results(Estimate):
             options["function_class"] = self.method.split()[1]
         return options
 
-    def cov(self, kind: str = "model") -> pd.DataFrame:
+    def cov(self, kind: Kind = "model") -> pd.DataFrame:
         """The covariance of theta-hat; the noise of estimated transition probabilities is in it.
 
         Args:
-            kind: `model`: independent observations; `cluster`: sums over trajectories; `outer`:
-                outer product of scores, without the noise of transition probabilities.
+            kind: `model`: independent observations, with sampling weights as `robust`; `robust`:
+                squares of what each observation adds, whatever its choice probabilities; `cluster`:
+                sums over trajectories; `outer`:
+                outer product of scores, without the noise of transition probabilities. Groups of
+                other columns are {"cluster": "market"}, or two-way {"cluster": ["id", "market"]}:
+                a column of the state, one that `from_frame` was asked to carry, or `id`.
         """
-        check_choice("kind", kind, KINDS)
+        read_kind(kind, self.data)
         if self.diagnostics.status.startswith("failed"):
             hint = f"{self.diagnostics.status}: a failed fit has no standard errors"
             raise NotGivenError("status", self.diagnostics.status.partition(":")[0], hint)
@@ -213,12 +224,103 @@ class Results(Estimate):
     @property
     def aic(self) -> float:
         """Akaike's criterion: twice the number of parameters less twice `llf`."""
+        self._check_likelihood()
         return 2.0 * len(self.params) - 2.0 * self.llf
 
     @property
     def bic(self) -> float:
         """Schwarz's criterion: parameters times log `nobs`, less twice `llf`."""
+        self._check_likelihood()
         return float(len(self.params) * np.log(self.nobs)) - 2.0 * self.llf
+
+    def _check_likelihood(self) -> None:
+        """Raise where sampling weights make `llf` no likelihood."""
+        if self.weights is not None:
+            hint = "a sum of weighted log-likelihoods is no likelihood: compare `cross_val_score`"
+            raise NotGivenError("weights", self.weights, hint)
+
+    @property
+    def llnull(self) -> float:
+        """Log-likelihood of the choices by their shares in the data, whatever the state."""
+        shares = np.bincount(self.data.actions, of_rows(self.data, self.weights)) / len(self.data)
+        return float(len(self.data) * np.sum(xlogy(shares, shares)))
+
+    @property
+    def prsquared(self) -> float:
+        """McFadden's pseudo R2, 1 - `llf` / `llnull`."""
+        return 1.0 - self.llf / self.llnull
+
+    @property
+    def resid_response(self) -> pd.DataFrame:
+        """(n, A) residuals of the choices: 1 for the action chosen, else 0, less its probability.
+
+        Rows are in the order of `data`.
+        """
+        return choices.response_residuals(self)
+
+    @property
+    def resid_pearson(self) -> pd.DataFrame:
+        """(n, A) `resid_response` over the standard deviation of each choice by the fit."""
+        policy = self.policy(self.data.states)
+        return self.resid_response.div(np.sqrt(policy * (1 - policy)))
+
+    def pred_table(self, data: Transitions | None = None) -> pd.DataFrame:
+        """The hit table: choices by the action observed (rows) and the likeliest one (columns).
+
+        Args:
+            data: by default those of the fit.
+        """
+        return choices.hit_table(self, self._given(data))
+
+    def score_samples(self, data: Transitions | None = None) -> Array:
+        """(n,) log-likelihood of each choice.
+
+        Args:
+            data: by default those of the fit.
+
+        Warns:
+            UserWarning: a state lies far outside those of the fit, which has no form of r.
+        """
+        return choices.log_likelihoods(self, self._given(data))
+
+    def score(self, data: Transitions | None = None) -> float:
+        """The mean log-likelihood of a choice; of data that the fit has not seen it compares fits.
+
+        Args:
+            data: by default those of the fit.
+
+        Warns:
+            UserWarning: a state lies far outside those of the fit, which has no form of r.
+        """
+        rows = self._given(data)
+        weights = of_rows(rows, self.weights)
+        return float(np.average(choices.log_likelihoods(self, rows), weights=weights))
+
+    def cross_val_score(
+        self, cv: int = 5, rng: int | np.random.Generator = 0, *, verbose: bool | None = None
+    ) -> Array:
+        """(cv,) `score` of each fold of trajectories by a refit to the other folds.
+
+        Args:
+            cv: number of folds. Trajectories are never split between them.
+            rng: a seed or a generator that shuffles the trajectories.
+            verbose: as in `gladius.fit`.
+
+        Warns:
+            UserWarning: refits that are not ok; the score of one that failed is NaN.
+        """
+        with one_thread(self.data.states):
+            values, fold = choices.held_out(self, cv, rng, verbose)
+        weights = of_rows(self.data, self.weights)
+        means = (np.average(values[fold == k], weights=weights[fold == k]) for k in range(cv))
+        return np.array(list(means))
+
+    def _given(self, data: Transitions | None) -> Transitions:
+        """Other data than the fit's, whose states it can be asked for; or the fit's own."""
+        found = choices.checked(self, data)
+        if data is not None:
+            self._warn_of_extrapolation(found.states, stacklevel=4)
+        return found
 
     @property
     def bse(self) -> pd.Series:
@@ -235,7 +337,7 @@ class Results(Estimate):
         """Two-sided p-values of parameters that are zero."""
         return self.to_frame()["p"]
 
-    def to_frame(self, *, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
+    def to_frame(self, *, level: float = 0.95, kind: Kind = "model") -> pd.DataFrame:
         """Estimate, standard error, z, p-value and interval of each parameter."""
         width, params = half_width(level), self.params
         se = np.sqrt(np.diag(self.cov(kind)))
@@ -243,16 +345,16 @@ class Results(Estimate):
         columns = {"estimate": params, "se": se, "z": z, "p": 2 * norm.sf(np.abs(z))}
         return pd.DataFrame(columns | {"low": params - half, "high": params + half})
 
-    def conf_int(self, *, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
+    def conf_int(self, *, level: float = 0.95, kind: Kind = "model") -> pd.DataFrame:
         """The ends of the interval of each parameter."""
         return self.to_frame(level=level, kind=kind)[["low", "high"]]
 
-    def to_latex(self, *, level: float = 0.95, kind: str = "model") -> str:
+    def to_latex(self, *, level: float = 0.95, kind: Kind = "model") -> str:
         """`to_frame` as a tabular with booktabs rules."""
         table: str = self.to_frame(level=level, kind=kind).to_latex(float_format="%.4g")
         return table
 
-    def summary(self, *, level: float = 0.95, kind: str = "model") -> str:
+    def summary(self, *, level: float = 0.95, kind: Kind = "model") -> str:
         """One screen: the fit, its parameters, and the reward along its features."""
         return text_of(self, level, kind)
 
@@ -282,7 +384,7 @@ class Results(Estimate):
             given = np.vectorize(names.index, otypes=[np.int64])(given.astype(str))
         return super().reward(at, given)
 
-    def _warn_of_extrapolation(self, states: Array) -> None:
+    def _warn_of_extrapolation(self, states: Array, stacklevel: int = 3) -> None:
         """Warn of a feature far from its observed values, unless the user's form says what r is."""
         if "reward" in self.options:
             return
@@ -295,7 +397,7 @@ class Results(Estimate):
             if len(outside):
                 message = f"{name}: {outside[0]:g} lies outside the {low:g} to {high:g} observed,"
                 message += " where r-hat is extrapolated and can be far off"
-                warnings.warn(message, stacklevel=3)
+                warnings.warn(message, stacklevel=stacklevel)
 
     def counterfactual(
         self,
@@ -334,7 +436,7 @@ class Results(Estimate):
         columns = changed(self, self._errors, at, reward, transition, number, rng)
         return self._lines(at).assign(**columns)
 
-    def reward_errors(self, states: Array, kind: str = "model") -> Array:
+    def reward_errors(self, states: Array, kind: Kind = "model") -> Array:
         """(n, A) standard errors of r-hat at (n, d) features; 0 for the anchor.
 
         NaN where too few observations say what r is: without a form, also in other states.
@@ -342,7 +444,7 @@ class Results(Estimate):
         return self._intervals(self._check(states), kind)[1]
 
     def interval(
-        self, states: Array, *, level: float = 0.95, kind: str = "model"
+        self, states: Array, *, level: float = 0.95, kind: Kind = "model"
     ) -> tuple[Array, Array]:
         """(n, A) ends of intervals of r at (n, d) features; NaN where the data do not say.
 
@@ -359,12 +461,12 @@ class Results(Estimate):
             centre = errors = np.full((len(states), self.data.number_of_actions), np.nan)
         return centre - width * errors, centre + width * errors
 
-    def _intervals(self, states: Array, kind: str) -> tuple[Array, Array]:
+    def _intervals(self, states: Array, kind: Kind) -> tuple[Array, Array]:
         """(n, A) centres of intervals of r, and standard errors."""
         own = self._errors
         if own is None:
             raise InputError("method", self.name, "it has no standard errors: use `bootstrap`")
-        check_choice("kind", kind, own.kinds)
+        read_kind(kind, self.data, own.kinds)
         change, data = self.exchange, self.data
         centre, errors = own.at(states, kind, data if change is None else change.data(data))
         if change is not None and centre is not None:
@@ -376,7 +478,7 @@ class Results(Estimate):
         states: Array | pd.DataFrame | None = None,
         *,
         level: float = 0.95,
-        kind: str = "model",
+        kind: Kind = "model",
     ) -> pd.DataFrame:
         """A line for each state and action: r-hat, its interval, Q-hat and choice probability.
 
@@ -432,14 +534,15 @@ class Results(Estimate):
         number = check_whole("trajectories", trajectories, 1)
         length = check_whole("periods", periods, 1)
         draws = generator(rng)
-        grid = make_grid([self.data], self.discount, self.options.get("transition"))
+        grid, weights = grid_of(self), of_rows(self.data, self.weights)
         _, first = np.unique(self.data.trajectory, return_index=True)
+        shares = None if self.weights is None else weights[first] / weights[first].sum()
         start, size = positions(grid.states, self.data.states[first]), len(grid.states)
         ends = 1.0 - grid.transition[0].sum(axis=2, keepdims=True)
         ends[ends < ROW_SUM_TOLERANCE] = 0.0  # rounding ends no path
         choose = Categorical(self.policy(grid.states))
         move = Categorical(np.concatenate([grid.transition[0], ends], axis=2).reshape(-1, size + 1))
-        state, label = draws.choice(start, size=number), np.arange(number)
+        state, label = draws.choice(start, size=number, p=shares), np.arange(number)
         blocks = []
         for _ in range(length):
             action = choose(state, draws.random(len(state)))
@@ -458,7 +561,7 @@ class Results(Estimate):
         self,
         restrictions: Array | str | Mapping[str, float],
         values: Array | float = 0.0,
-        kind: str = "model",
+        kind: Kind = "model",
     ) -> float:
         """The p-value of restrictions on theta.
 
@@ -499,6 +602,7 @@ class Results(Estimate):
         Args:
             smaller: a fit to the same data with fewer parameters.
         """
+        self._check_likelihood()
         if not isinstance(smaller, Results):
             raise InputError("smaller", smaller, "give the Results of a fit with fewer parameters")
         bases = self.form_errors.basis, smaller.form_errors.basis
@@ -523,6 +627,8 @@ class Results(Estimate):
         rng: int | np.random.Generator = 0,
         *,
         holds_inputs: bool = False,
+        cluster: str = "id",
+        verbose: bool | None = None,
     ) -> Array:
         """(draws, ...) a statistic of refits to trajectories drawn with replacement.
 
@@ -534,6 +640,11 @@ class Results(Estimate):
             draws: number of refits.
             rng: a seed or a generator.
             holds_inputs: whether refits of the class `sparse` take the inputs selected here.
+            cluster: the column whose groups are drawn, with all their trajectories.
+            verbose: as in `gladius.fit`, of which the refits show nothing.
+
+        Raises:
+            InputError: there are fewer than two groups, or a trajectory is in several.
         """
         options = self._options
         if holds_inputs:
@@ -542,23 +653,35 @@ class Results(Estimate):
             for option, key in (("inputs", "reward_inputs"), ("zeta_inputs", "zeta_inputs")):
                 options[option] = self.diagnostics.extra[key]
         random = generator(rng)
-        names, label = np.unique(self.data.trajectory, return_inverse=True)
-        if len(names) < 2:
-            raise InputError("trajectory", len(names), "a bootstrap needs two trajectories or more")
+        path, label = groups_of(self.data, "id"), groups_of(self.data, cluster)
+        groups, paths = int(label.max()) + 1, int(path.max()) + 1
+        if groups < 2:
+            raise InputError(
+                "cluster", cluster, "a bootstrap needs two groups or more, and it has 1"
+            )
+        if len(np.unique(np.column_stack([path, label]), axis=0)) > paths:
+            hint = "the bootstrap draws whole trajectories, and one lies in several of its groups"
+            raise InputError("cluster", cluster, hint)
         rows_of = np.split(np.argsort(label, kind="stable"), np.cumsum(np.bincount(label))[:-1])
         statistic = statistic or (lambda fit: fit.params.to_numpy())
         bad = failed = 0
-        with one_thread(self.data.states):
+        with (
+            one_thread(self.data.states),
+            progress(f"bootstrap of {self.method}", draws, verbose) as advance,
+        ):
             first = _numbers(statistic, self)
             values = np.full((check_whole("draws", draws, 2), *first.shape), np.nan)
             size = max(1, min(BATCH, ROWS // len(self.data)))
             for start in range(0, draws, size):
                 samples = []
                 for _ in range(min(size, draws - start)):
-                    drawn = [rows_of[j] for j in random.integers(len(names), size=len(names))]
-                    new = np.repeat(np.arange(len(names)), [len(rows) for rows in drawn])
-                    samples.append(replace(self.data.take(np.concatenate(drawn)), trajectory=new))
-                for i, estimate in enumerate(self._refits(samples, options), start):
+                    drawn = [rows_of[j] for j in random.integers(groups, size=groups)]
+                    new = np.repeat(paths * np.arange(groups), [len(rows) for rows in drawn])
+                    rows = np.concatenate(drawn)
+                    samples.append(replace(self.data.take(rows), trajectory=new + path[rows]))
+                estimates = self._refits(samples, options)
+                advance(len(samples))
+                for i, estimate in enumerate(estimates, start):
                     if estimate is None or estimate.diagnostics.status.startswith("failed"):
                         failed += 1
                         continue
@@ -577,11 +700,11 @@ class Results(Estimate):
         self, samples: Sequence[Transitions], options: Mapping[str, Any]
     ) -> list[Estimate | None]:
         """An estimate of each sample; None where it supports none."""
-        fit, anchor = import_module(METHODS[self.name]).fit, self.anchor
+        anchor = self.anchor
         if self.exchange is not None and not isinstance(anchor, StateAnchor):  # saved by 0.3
             anchor = StateAnchor(**vars(anchor), exchange=self.exchange)
         try:
-            fits = fit(samples, anchor, self.discount, **options)
+            fits = fits_of(self.name, self.weights, samples, anchor, self.discount, options)
         except InputError:
             if len(samples) == 1:
                 return [None]

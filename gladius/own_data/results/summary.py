@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from gladius.model.state_anchor import StateAnchor
+from gladius.own_data.results.inference import Kind, in_words
 from gladius.panel.anchor import nearest
 from gladius.panel.record import Transitions, action_labels
 from gladius.validate import Array, InputError
@@ -55,7 +56,7 @@ def lines_of(data: Transitions, most: int, columns: Sequence[str] = ()) -> tuple
     return index, np.concatenate(blocks)
 
 
-def text_of(results: Any, level: float, kind: str) -> str:
+def text_of(results: Any, level: float, kind: Kind) -> str:
     """One screen."""
     run, data = results.diagnostics, results.data
     reasons = run.extra.get("not_ok_because", ())
@@ -70,11 +71,14 @@ def text_of(results: Any, level: float, kind: str) -> str:
         f"log-likelihood {results.llf:,.3f}, {run.iterations} iterations",
         *_selection(results),
     ]
+    word = "robust" if results.weights and kind == "model" else kind
+    if results.weights:
+        lines[-1:] = [lines[-1], f"sampling weights: {results.weights}"]
     has_errors = results.has_reward_errors and not run.status.startswith("failed")
     if has_errors and results.has_parameter_errors:
         frame = results.to_frame(level=level, kind=kind)
         lines += ["", frame.to_string(float_format=lambda x: f"{x:.4g}")]
-        lines.append(f"Standard errors: {kind}. Interval: {level:.0%}.")
+        lines.append(f"Standard errors: {in_words(word)}. Interval: {level:.0%}.")
     elif "theta" in run.extra:
         lines += ["", results.params.to_string(float_format=lambda x: f"{x:.4g}")]
     if not run.status.startswith("failed"):
@@ -103,7 +107,7 @@ def _named(key: Any, names: tuple[str, ...]) -> str:
     return " and ".join(key) if isinstance(key, tuple) else names[key]
 
 
-def reward_table(results: Any, level: float, kind: str, has_errors: bool) -> pd.DataFrame:
+def reward_table(results: Any, level: float, kind: Kind, has_errors: bool) -> pd.DataFrame:
     """r-hat of each action along columns of the table, with intervals where there are some.
 
     They are those on which r-hat depends, where a fit selects them, and otherwise all.

@@ -81,7 +81,7 @@ def test_what_is_a_directory_or_no_number_is_told_before_any_work(choices, tmp_p
     asked = ["--state", "s0", "--anchor-action", "1", "--done", "done", *KEYS]
     for given, start, hint in [
         ([str(path), "--out", str(path)], "out = ", "it is a file"),
-        ([str(tmp_path)], "csv = ", "it is a directory"),
+        ([str(tmp_path)], "table = ", "it is a directory"),
         ([str(tmp_path / "words")], "action[0] = 'run': ", "code the actions 0, 1, 2, ..."),
         ([str(tmp_path / "no")], "done[0] = 'no': ", "as booleans or 1 and 0"),
     ]:
@@ -157,11 +157,13 @@ def run(page: str) -> dict[str, object]:
 def test_examples_of_the_pages_run(page, capsys):
     names = run(page())
     printed = re.findall(r"```text\n(.*?)```", your_data(), re.S)
-    assert capsys.readouterr().out.startswith(printed[0])
+    shown = capsys.readouterr().out
+    assert shown.startswith(printed[0])
     estimate = names["estimate"]
     assert estimate.diagnostics.converged
     np.testing.assert_allclose(estimate.reward(np.array([[1.0]]), 1), -5.0)
     if page is your_data:
+        assert printed[1] in shown
         np.testing.assert_allclose(names["fit"].params.sort_index(), [-5.0, -1.0], rtol=0.1)
         after, before = names["after"](estimate)[1], estimate.predict([[5.0]])[1][0]
         assert after < before - 0.01
@@ -234,3 +236,61 @@ def test_parameters_and_a_missing_level_are_told(choices, capsys, method, told):
     said = capsys.readouterr().err
     assert ("parameters" in said) == (told == "parameters")
     assert ("no level of r" in said) == (told == "no level of r")
+
+
+def test_a_parquet_file_is_read_as_a_table_of_commas_is(choices, tmp_path, capsys, monkeypatch):
+    """Where pandas has an engine for it; here it is pretended, as none is among the packages."""
+    _, path = choices
+    asked = ["--state", "mileage", "--anchor-action", "1", *KEYS]
+    other = tmp_path / "choices.parquet"
+    other.write_bytes(b"PAR1")
+    with monkeypatch.context() as patched:
+        patched.setattr(pd, "read_parquet", lambda given: pd.read_csv(path))
+        assert main([str(other), *asked]) == 0
+        read = capsys.readouterr().out
+    assert main([str(path), *asked]) == 0
+    assert capsys.readouterr().out == read
+
+    def lacking(given):
+        raise ImportError("Unable to find a usable engine")
+
+    monkeypatch.setattr(pd, "read_parquet", lacking)
+    assert main([str(other), *asked]) == 2
+    assert "Parquet needs pyarrow: pip install pyarrow" in capsys.readouterr().err
+
+
+def test_a_real_parquet_file_is_read(choices, tmp_path, capsys):
+    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow, which no extra installs")
+    _, path = choices
+    asked = ["--state", "mileage", "--anchor-action", "1", *KEYS]
+    other = tmp_path / "choices.parquet"
+    pd.read_csv(path).to_parquet(other)
+    outputs = []
+    for file in (path, other):
+        assert main([str(file), *asked]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+    other.write_bytes(b"PAR1")
+    assert main([str(other), *asked]) == 2
+    assert "this is no Parquet file" in capsys.readouterr().err
+
+
+def test_weights_are_columns_of_the_table(choices, tmp_path, capsys):
+    _, path = choices
+    frame = pd.read_csv(path)
+    twice = pd.concat([frame, frame[frame["id"] < 9].assign(id=lambda x: x["id"] + 99)])
+    asked = ["--state", "mileage", "--anchor-action", "1", *KEYS, "--method", "nfxp"]
+    outputs = []
+    frame["w"] = 1 + (frame["id"] < 9)
+    for table, more in ((frame, ["--weights", "w"]), (frame, ["--freq-weights", "w"]), (twice, [])):
+        table.to_csv(path, index=False)
+        assert main([str(path), *asked, *more]) == 0
+        outputs.append(re.search("parameters: (.*)", capsys.readouterr().err)[1])
+    assert len(set(outputs)) == 1, outputs
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"gladius-checked {gladius.__version__}\n"

@@ -44,7 +44,7 @@ from gladius.own_data.erm.estimator import fit_counts as fit_gladius
 from gladius.own_data.erm.smooth import LAST_STEP
 from gladius.own_data.results import inference
 from gladius.own_data.results.factors import Factor, frequency_factors, increment_factors
-from gladius.own_data.results.inference import FreeErrors, Influence, influence
+from gladius.own_data.results.inference import FreeErrors, Influence, groups_of, influence
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Counts, group
 from gladius.validate import Array, InputError
@@ -308,7 +308,9 @@ def test_clustered_errors_are_the_sample_covariance_of_the_sums(
     sums = np.array([each[path == name].sum(axis=0) for name in names])
     expected = len(names) * np.cov(sums, rowvar=False) + table.unseen
     # squares of sums of up to 12 terms below 6: rounding is 1e-11
-    np.testing.assert_allclose(table.clustered(data, line(3), weights), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        table.clustered(data, line(3), [groups_of(data, "id")], weights), expected, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("method", ["nfxp", "ccp", "mpec"])
@@ -560,7 +562,7 @@ def test_a_bootstrap_holds_numbers_and_loses_one_draw_where_an_action_is_missing
         (lambda: fit_bus().likelihood_ratio(fit_bus(discount=0.9)), "smaller.data"),
         (lambda: fit_bus().likelihood_ratio(fit_bus(method="ccp")), "smaller.method"),
         (lambda: fit_bus().bootstrap(holds_inputs=True), "holds_inputs"),
-        (lambda: fit_bus(n=1).cov("cluster"), "trajectory"),
+        (lambda: fit_bus(n=1).cov("cluster"), "cluster"),
         (lambda: bounds(BUS.mdp, 100, [0]), "trajectories"),
         (lambda: bounds(BUS.mdp, 100, [np.nan]), r"trajectories\[0\]"),
         (lambda: bounds(BUS.mdp, 0, [800]), "horizon"),

@@ -382,3 +382,38 @@ def test_a_change_that_depends_on_an_open_level_is_refused(bus: gladius.Results)
     for wrong in (2.0, {"action 1": np.nan}):
         with pytest.raises(InputError, match="reward"):
             bus.counterfactual(reward=wrong)  # type: ignore[arg-type]
+
+
+# --- held out
+
+
+def test_folds_hold_whole_trajectories_and_their_scores_are_of_refits(
+    bus: gladius.Results,
+) -> None:
+    scores = bus.cross_val_score(3, rng=5)
+    order = np.random.default_rng(5).permutation(100) % 3  # as folds are drawn
+    _, label = np.unique(bus.data.trajectory, return_inverse=True)
+    known = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+    for k, score in enumerate(scores):
+        train, test = (bus.data.take(rows) for rows in (order[label] != k, order[label] == k))
+        again = gladius.fit(train, "nfxp", reward=BUS_REWARD, **known)
+        assert score == pytest.approx(again.score(test), abs=1e-9)
+        assert set(train.trajectory).isdisjoint(test.trajectory)
+    assert np.ptp(scores) > 1e-4
+    assert scores.mean() < bus.score() + 1e-3
+
+
+def test_folds_need_a_trajectory_each(bus: gladius.Results) -> None:
+    few = replace(bus, data=bus.data.take(np.arange(150)))
+    with pytest.raises(InputError, match="cv = 3: each fold needs a trajectory, and there are 2"):
+        few.cross_val_score(3)
+
+
+def test_a_fold_whose_refit_fails_has_no_score(bus: gladius.Results) -> None:
+    """One of two trajectories alone takes action 1."""
+    data = bus.data.take(np.isin(bus.data.trajectory, [0, 1]))
+    data = replace(data, actions=np.where(data.trajectory == 0, 0, data.actions))
+    known = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+    found = gladius.fit(data, "plug_in", **known)
+    with pytest.warns(UserWarning, match="1 of 2 refits are not ok; scores of those that failed"):
+        assert np.isnan(found.cross_val_score(2)).sum() == 1
