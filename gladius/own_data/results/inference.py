@@ -35,6 +35,7 @@ from scipy.special import logsumexp
 
 from gladius.baselines import nfxp
 from gladius.baselines.ccp import RenewalBasis
+from gladius.model.choice_sets import NEVER
 from gladius.model.estimate import Estimate, StateFunction
 from gladius.model.frequencies import empirical_transition_probabilities
 from gladius.model.inversion import FreeBasis
@@ -283,6 +284,10 @@ class FreeErrors(Errors):
         penalty: Array | None = None
         if self.basis.roughness is not None:
             penalty = np.kron(np.eye(len(others)), self.basis.roughness).astype(np.float64)
+        pseudo_count = np.broadcast_to(self.basis.pseudo_count, (size, actions))
+        closed = (pseudo_count == NEVER)[:, others].T.ravel()  # of which `supported` is false
+        if np.any(closed):
+            penalty = np.diag(closed.astype(float))
         return influence(
             cell_counts(counts, np.arange(size), size),
             self.basis.p_hat.transition[0],

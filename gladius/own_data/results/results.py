@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
+from gladius.model.choice_sets import fit_sets
 from gladius.model.estimate import Estimate, Refit
 from gladius.model.mdp import Categorical
 from gladius.model.parametric import FormBasis, make_grid, positions
@@ -303,6 +303,7 @@ class Results(Estimate):
         reward: Mapping[str, float] | Callable[[Array, Array], Array] | None = None,
         transition: Callable[[Array], Array] | None = None,
         states: Array | pd.DataFrame | None = None,
+        available: Callable[[Array], Array] | None = None,
         draws: int = 100,
         rng: int | np.random.Generator = 0,
     ) -> pd.DataFrame:
@@ -315,6 +316,8 @@ class Results(Estimate):
                 features (n, d) and rewards (n, A).
             transition: a function of transition probabilities (A, S, S) over the observed states.
             states: which lines to show, by default all observed states.
+            available: the choice sets after the change, as a function of the state; by default
+                those before it.
             draws: of theta and of transition probabilities, for standard errors.
             rng: a seed or a generator.
 
@@ -331,7 +334,7 @@ class Results(Estimate):
 
         number = check_whole("draws", draws, 2)
         at = distinct_rows(self.data.states)[0] if states is None else self._check(states)
-        columns = changed(self, self._errors, at, reward, transition, number, rng)
+        columns = changed(self, self._errors, at, reward, transition, available, number, rng)
         return self._lines(at).assign(**columns)
 
     def reward_errors(self, states: Array, kind: str = "model") -> Array:
@@ -577,11 +580,11 @@ class Results(Estimate):
         self, samples: Sequence[Transitions], options: Mapping[str, Any]
     ) -> list[Estimate | None]:
         """An estimate of each sample; None where it supports none."""
-        fit, anchor = import_module(METHODS[self.name]).fit, self.anchor
+        anchor = self.anchor
         if self.exchange is not None and not isinstance(anchor, StateAnchor):  # saved by 0.3
             anchor = StateAnchor(**vars(anchor), exchange=self.exchange)
         try:
-            fits = fit(samples, anchor, self.discount, **options)
+            fits = fit_sets(self.name, samples, anchor, self.discount, options)
         except InputError:
             if len(samples) == 1:
                 return [None]
