@@ -96,24 +96,9 @@ class ObservedSets:
 
 @dataclass(frozen=True)
 class ChoiceData(Transitions):
-    """Transitions with the choice sets of their states.
-
-    Raises:
-        InputError: some action was taken where it is not available.
-    """
+    """Transitions with the choice sets of their states."""
 
     available: ChoiceSets = None  # type: ignore[assignment]  # given wherever one is made
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        states, (index, _) = index_rows([self.states, self.next_states])
-        is_open = self.available(states)[index]
-        wrong = np.flatnonzero(~is_open[np.arange(len(self)), self.actions])
-        if len(wrong):
-            row, name = int(wrong[0]), action_labels(self)[self.actions[wrong[0]]]
-            where = f"{self.states[row].tolist()} of {self.trajectory[row]}"
-            hint = f"{name} was taken in state {where}, where it is not available"
-            raise InputError(f"available[{row}]", False, f"{hint} ({len(wrong)} such rows)")
 
 
 def sets_of(data: DataSet) -> ChoiceSets | None:
@@ -129,11 +114,28 @@ def with_choice_sets(data: Sequence[Transitions], given: Available) -> list[Tran
         given: a function of (n, d) features that returns (n, A) true or false; or columns of 1 and
             0 that the data carry: a mapping from actions, by name or number, to the column of each
             (any other is always available), or a list of one for each action, in order.
+
+    Raises:
+        InputError: some action was taken where it is not available; or other bad input.
     """
+    sets = _read(data, given)
+    for rows in data:
+        states, (index, _) = index_rows([rows.states, rows.next_states])
+        is_open = sets(states)[index, rows.actions]
+        wrong = np.flatnonzero(~is_open)
+        if len(wrong):
+            row, name = int(wrong[0]), action_labels(rows)[rows.actions[wrong[0]]]
+            where = f"{rows.states[row].tolist()} of {rows.trajectory[row]}"
+            hint = f"{name} was taken in state {where}, where it is not available"
+            raise InputError(f"available[{row}]", False, f"{hint} ({len(wrong)} such rows)")
+    return [ChoiceData(**vars(rows) | {"available": sets}) for rows in data]
+
+
+def _read(data: Sequence[Transitions], given: Available) -> ChoiceSets:
+    """The choice sets that a user gives, see `with_choice_sets`."""
     names, size = action_labels(data[0]), data[0].number_of_actions
     if callable(given):
-        sets = given if isinstance(given, ChoiceSets) else ChoiceSets(given, size)
-        return [ChoiceData(**vars(rows), available=sets) for rows in data]
+        return given if isinstance(given, ChoiceSets) else ChoiceSets(given, size)
     if isinstance(given, str) or not isinstance(given, Mapping | Sequence) or not given:
         hint = "give a function of the state, or carried columns: a dict by action, or a list"
         raise InputError("available", given, hint)
@@ -156,8 +158,7 @@ def with_choice_sets(data: Sequence[Transitions], given: Available) -> list[Tran
         table[:, names.index(key) if key in names else int(key)] = values
     code = make_table(states, table @ 2.0 ** np.arange(size), "available")
     bits = code.table[:, None].astype(np.int64) >> np.arange(size) & 1
-    sets = ChoiceSets(ObservedSets(code.states, bits.astype(float)), size)
-    return [ChoiceData(**vars(rows), available=sets) for rows in data]
+    return ChoiceSets(ObservedSets(code.states, bits.astype(float)), size)
 
 
 # What a method is given, and what it answers.
