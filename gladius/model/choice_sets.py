@@ -28,7 +28,7 @@ from gladius.model.frequencies import check_support
 from gladius.model.parametric import check_form
 from gladius.model.reward_form import FORBIDDEN, LinearReward, RewardFunction
 from gladius.model.state_anchor import StateAnchor, on_counts, own_actions
-from gladius.panel.anchor import Anchor, make_table, nearest
+from gladius.panel.anchor import Anchor, NearestState, make_table, nearest
 from gladius.panel.record import (
     Counts,
     DataSet,
@@ -203,11 +203,11 @@ class OfSet:
     """(n, d) features -> (n, A) a table, with a number where an action is not available."""
 
     function: StateFunction
-    sets: ChoiceSets
+    sets: ChoiceSets | NearestState
     otherwise: float  # -inf of Q; nan of r where nothing identifies it
 
     def __call__(self, states: Array) -> Array:
-        return np.where(self.sets(states), self.function(states), self.otherwise)
+        return np.where(self.sets(states) != 0, self.function(states), self.otherwise)
 
 
 def fit_sets(
@@ -258,7 +258,7 @@ def plug_in(counts: Counts, anchor: Anchor, discount: float, sets: ChoiceSets) -
     """
     check_anchor_open(counts.states, anchor, sets, "plug_in")
     check_support(counts)
-    is_open = sets(counts.states)
+    is_open, known = sets(counts.states), list[NearestState]()
     for seen in counts.seen > 0:
         source = np.flatnonzero(seen)[nearest(counts.states[seen], counts.states)]
         differs = np.any(is_open != is_open[source], axis=1)
@@ -266,6 +266,7 @@ def plug_in(counts: Counts, anchor: Anchor, discount: float, sets: ChoiceSets) -
             hint = "no choice was observed there, and the nearest state has another choice set:"
             hint += " leave the next state missing in rows that lead there"
             raise InputError("available", counts.states[differs][0].tolist(), hint)
+        known.append(NearestState(counts.states[seen], is_open[seen].astype(float)))
     pseudo = np.where(is_open, inversion.PSEUDO_COUNT, NEVER)
     given = counts, anchor, discount, cast("float", pseudo)
     change = anchor.exchange if isinstance(anchor, StateAnchor) else None
@@ -273,10 +274,10 @@ def plug_in(counts: Counts, anchor: Anchor, discount: float, sets: ChoiceSets) -
     return [
         replace(
             found,
-            reward_function=OfSet(found.reward_function, sets, np.nan),
+            reward_function=OfSet(found.reward_function, of_nearest, np.nan),
             basis=replace(cast("inversion.FreeBasis", found.basis), pseudo_count=own),
         )
-        for found in on_counts(inversion.fit_counts, *given)
+        for found, of_nearest in zip(on_counts(inversion.fit_counts, *given), known, strict=True)
     ]
 
 

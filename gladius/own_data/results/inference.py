@@ -202,8 +202,7 @@ class FormErrors(Errors):
 
     def at(self, states: Array, kind: str, data: Transitions) -> tuple[None, Array]:
         """No centre but r-hat, and (n, A) standard errors of r at (n, d) states."""
-        model = self.basis.model
-        design, _ = model.form.tables(states, model.visits.shape[2])
+        design = np.asarray(self.basis.model.form.design(states))
         return None, np.sqrt(np.einsum("nak,kl,nal->na", design, self.cov(kind, data), design))
 
     @one_thread()

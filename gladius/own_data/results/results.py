@@ -21,7 +21,7 @@ from gladius.model.choice_sets import fit_sets
 from gladius.model.estimate import Estimate, Refit
 from gladius.model.mdp import Categorical
 from gladius.model.parametric import FormBasis, make_grid, positions
-from gladius.model.reward_form import LinearReward
+from gladius.model.reward_form import FORBIDDEN, LinearReward
 from gladius.model.state_anchor import Exchange, StateAnchor
 from gladius.own_data.formula import read_restrictions
 from gladius.own_data.frame import features
@@ -510,8 +510,10 @@ class Results(Estimate):
             raise InputError("smaller.method", smaller.name, hint)
         extra, models = len(self.params) - len(smaller.params), [basis.model for basis in bases]
         names = "states", "visits", "transition", "discount"
-        if not all(np.array_equal(*(getattr(model, n) for model in models)) for n in names):
-            hint = "give a fit to the same data, discount and transition probabilities"
+        is_same = all(np.array_equal(*(getattr(model, n) for model in models)) for n in names)
+        old, new = (model.offset > FORBIDDEN / 2 for model in models)
+        if not (is_same and np.array_equal(old, new)):
+            hint = "give a fit to the same data, discount, transition probabilities and choice sets"
             raise InputError("smaller.data", repr(smaller), hint)
         gain = 2 * len(self.data) * (smaller.diagnostics.nll - self.diagnostics.nll)
         if extra < 1 or gain < -SOLVER_GAP * len(self.data):

@@ -28,6 +28,7 @@ from gladius.model.reward_form import FORBIDDEN
 from gladius.own_data.erm.observations.features import Inputs, Rows, make_features
 from gladius.own_data.erm.observations.risk import ObservationRisk
 from gladius.own_data.erm.observations.selection import make_zeta
+from gladius.own_data.markov import check_markov
 from gladius.panel.anchor import Anchor
 
 Array = NDArray[np.float64]
@@ -599,3 +600,52 @@ def test_choice_sets_are_a_function_of_the_state_that_can_be_given_again() -> No
     (once,) = with_choice_sets([paths(some)], sets)
     assert once.available is sets  # type: ignore[attr-defined]
     assert len(once.take(np.arange(5))) == 5
+
+
+def two_columns() -> Transitions:
+    """The stock and a region of one in three, which matters for nothing; some pairs never occur."""
+    frame = paths(some, 150).to_frame()
+    frame = frame.assign(repairable=frame["s0"] >= 2, region=frame["id"] % 3 == 0)
+    frame = frame[(frame["s0"] < 9) | ~frame["region"]]
+    names: dict[str, Any] = {"state": ["s0", "region"], "action": "action", "id": "id"}
+    return Transitions.from_frame(
+        frame.sort_values("period"), carry=["repairable"], time="period", **names
+    )
+
+
+def with_region(states: Array) -> Array:
+    return np.concatenate([design(states), 0.1 * states[:, [1], None] * np.eye(3)[:, [0]]], axis=2)
+
+
+@pytest.mark.parametrize("case", ["nfxp", "plug_in", "sparse"])
+def test_a_summary_needs_no_choice_set_of_a_state_in_no_row(case: str) -> None:
+    with pytest.warns(UserWarning, match="gaps, among them"):
+        data = two_columns()
+    name, options = CASES[case]
+    options = options | ({"reward": LinearReward(with_region)} if "reward" in options else {})
+    fit = quiet(data, name, available={1: "repairable"}, **KNOWN, **options)
+    fit.summary()  # whose line along the stock has states that occur in no row, without a warning
+    assert np.isfinite(fit.reward(np.array([[5.5, 0.0]]), 0)).all()
+    with pytest.raises(InputError, match="in no row"):
+        fit.policy(np.array([[5.5, 0.0]]))
+
+
+def test_fits_with_different_choice_sets_are_not_compared() -> None:
+    smaller = quiet(
+        paths(some), "nfxp", reward=LinearReward(without_constant), available=some, **KNOWN
+    )
+    assert fitted("nfxp").likelihood_ratio(smaller) < 1e-6
+    other = quiet(paths(some), "nfxp", reward=LinearReward(without_constant), **KNOWN)
+    with pytest.raises(InputError, match=r"same data, .* and choice sets"):
+        fitted("nfxp").likelihood_ratio(other)
+
+
+def without_constant(states: Array) -> Array:
+    return design(states)[:, :, [0, 2, 3]]
+
+
+@pytest.mark.parametrize("available", [some, {1: "repairable"}])
+def test_the_past_does_not_matter_within_the_sets(available: Any) -> None:
+    found = check_markov(read(), available=available, **KNOWN)
+    assert not found.choices
+    assert not found.transitions
