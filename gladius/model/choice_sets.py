@@ -258,7 +258,7 @@ def plug_in(counts: Counts, anchor: Anchor, discount: float, sets: ChoiceSets) -
     """
     check_anchor_open(counts.states, anchor, sets, "plug_in")
     check_support(counts)
-    is_open, known = sets(counts.states), list[NearestState]()
+    is_open, nearby = sets(counts.states), list[NearestState]()
     for seen in counts.seen > 0:
         source = np.flatnonzero(seen)[nearest(counts.states[seen], counts.states)]
         differs = np.any(is_open != is_open[source], axis=1)
@@ -266,7 +266,7 @@ def plug_in(counts: Counts, anchor: Anchor, discount: float, sets: ChoiceSets) -
             hint = "no choice was observed there, and the nearest state has another choice set:"
             hint += " leave the next state missing in rows that lead there"
             raise InputError("available", counts.states[differs][0].tolist(), hint)
-        known.append(NearestState(counts.states[seen], is_open[seen].astype(float)))
+        nearby.append(NearestState(counts.states[seen], is_open[seen].astype(float)))
     pseudo = np.where(is_open, inversion.PSEUDO_COUNT, NEVER)
     given = counts, anchor, discount, cast("float", pseudo)
     change = anchor.exchange if isinstance(anchor, StateAnchor) else None
@@ -277,7 +277,7 @@ def plug_in(counts: Counts, anchor: Anchor, discount: float, sets: ChoiceSets) -
             reward_function=OfSet(found.reward_function, of_nearest, np.nan),
             basis=replace(cast("inversion.FreeBasis", found.basis), pseudo_count=own),
         )
-        for found, of_nearest in zip(on_counts(inversion.fit_counts, *given), known, strict=True)
+        for found, of_nearest in zip(on_counts(inversion.fit_counts, *given), nearby, strict=True)
     ]
 
 
