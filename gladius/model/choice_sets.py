@@ -38,7 +38,6 @@ from gladius.panel.record import (
     group,
     index_rows,
 )
-from gladius.register import method
 from gladius.validate import Array, Booleans, InputError, asked, check_finite
 
 Available = Callable[[Array], Array] | Mapping[Any, str] | Sequence[str]
@@ -211,16 +210,21 @@ class OfSet:
 
 
 def fit_sets(
-    name: str, data: Sequence[Transitions], anchor: Anchor, discount: float, options: Any
+    name: str,
+    function: Callable[..., list[Estimate]],
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    options: Any,
 ) -> list[Estimate]:
-    """The estimates of a method, within the choice sets that the data carry.
+    """The estimates of a method, the `function` of a name, within the sets that the data carry.
 
     Q is -inf where an action is not available. r is what the form, or the class, says of it there.
 
     Raises:
         InputError: the method takes no choice sets.
     """
-    function, sets = method(name), sets_of(data[0])
+    sets = sets_of(data[0])
     if sets is None:
         return function(data, anchor, discount, **options)
     takers = f"choice sets are for {', '.join(TAKERS)}"

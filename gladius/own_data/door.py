@@ -183,7 +183,7 @@ def fit(
     with one_thread(*(rows.states for rows in data)), needs_torch("method", method):
         start_time = time.process_time()
         try:
-            estimates = fit_sets(method, data, anchor, beta, options)
+            estimates = fit_sets(method, function, data, anchor, beta, options)
         except InputError as error:
             if error.field != "option":
                 raise
@@ -215,13 +215,15 @@ def _check_path(data: Transitions, anchor: Anchor, discount: float, where: str) 
     share, states = share_without_anchor(data, anchor, discount)
     if share <= WITHOUT:
         return
-    shown = ", ".join(str(state.tolist()) for state in states[:3])
+    examples = ", ".join(str(state.tolist()) for state in states[:3])
     text = f"{share:.0%} of what fixes the level of V{where} lies in states where the anchor"
     if sets_of(data) is not None:
-        text += f" is not available, such as {shown}: there the level rests on the form of r alone"
+        text += (
+            f" is not available, such as {examples}: there the level rests on the form of r alone"
+        )
         warnings.warn(f"anchor_action: {text}", stacklevel=3)
         return
-    text += f" was never taken, such as {shown}: give available= if it cannot be, another anchor"
+    text += f" was never taken, such as {examples}: give available= if it cannot be, another anchor"
     text += " there, or its reward there by a form"
     if share > MOST_WITHOUT:
         raise InputError("anchor_action", anchor.action, text)

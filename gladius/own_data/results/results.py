@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -582,11 +583,11 @@ class Results(Estimate):
         self, samples: Sequence[Transitions], options: Mapping[str, Any]
     ) -> list[Estimate | None]:
         """An estimate of each sample; None where it supports none."""
-        anchor = self.anchor
+        fit, anchor = import_module(METHODS[self.name]).fit, self.anchor
         if self.exchange is not None and not isinstance(anchor, StateAnchor):  # saved by 0.3
             anchor = StateAnchor(**vars(anchor), exchange=self.exchange)
         try:
-            fits = fit_sets(self.name, samples, anchor, self.discount, options)
+            fits = fit_sets(self.name, fit, samples, anchor, self.discount, options)
         except InputError:
             if len(samples) == 1:
                 return [None]
