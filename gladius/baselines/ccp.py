@@ -33,7 +33,7 @@ from scipy.special import xlogy
 from gladius.model.estimate import Estimate, Fit
 from gladius.model.inversion import choice_frequencies
 from gladius.model.parametric import FormBasis, Model, TransitionModel, make_model
-from gladius.model.reward_form import LinearReward
+from gladius.model.reward_form import FORBIDDEN, LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.solvers.choice_logit import LogitFit, maximise
@@ -96,7 +96,7 @@ def fit(
         else:
             fitted = nested_pseudo_likelihood(
                 model.visits,
-                choice_frequencies(model.visits, model.states),
+                within(choice_frequencies(model.visits, model.states), model.offset),
                 model.transition,
                 model.design,
                 model.offset,
@@ -130,6 +130,19 @@ def _fit(fitted: CcpFit, model: Model, stages: int | None) -> Fit:
 
 
 # The second step by inversion, and NPL.
+
+
+def within(policy: Array, offset: Array) -> Array:
+    """(R, S, A) CCPs without the actions that the form's (S, A) offset forbids.
+
+    A state without choices borrows those of another, whose choice set may differ.
+    """
+    is_open = offset > FORBIDDEN / 2
+    if np.all(is_open):
+        return policy
+    found = np.where(is_open, policy, 0.0)
+    found = np.where(found.any(axis=2, keepdims=True), found, is_open)
+    return np.asarray(found / found.sum(axis=2, keepdims=True))
 
 
 def nested_pseudo_likelihood(

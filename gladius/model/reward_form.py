@@ -13,6 +13,7 @@ import numpy as np
 from gladius.validate import Array, InputError, asked, check_finite, check_rows
 
 TableFunction = Callable[[Array], Array]
+FORBIDDEN = -1e4  # of an action that cannot be chosen: its exponential is zero beside any other
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,12 @@ from typing import Any, overload
 import numpy as np
 
 from gladius import register
+from gladius.model.choice_sets import (
+    Available,
+    sets_of,
+    share_without_anchor,
+    with_choice_sets,
+)
 from gladius.model.increments import PooledIncrements
 from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis
@@ -23,7 +29,7 @@ from gladius.own_data.frame import complete, warn_of_codes
 from gladius.own_data.results.progress import progress
 from gladius.own_data.results.results import Results
 from gladius.own_data.results.weights import fits_of, named, repeated
-from gladius.panel.anchor import AnchorReward, make_anchor
+from gladius.panel.anchor import Anchor, AnchorReward, make_anchor
 from gladius.panel.record import Transitions
 from gladius.solvers.threads import one_thread
 from gladius.validate import Array, InputError, check_discount, check_options, needs_torch
@@ -31,6 +37,8 @@ from gladius.validate import Array, InputError, check_discount, check_options, n
 # methods in which a choice counts whose next state was not observed; the others leave it out
 CHOICES_ALONE = ("profiled_erm", "plug_in", "nfxp", "ccp", "mpec", "ml_irl", "bc")
 SHIFT = 0.5  # standard errors
+# of what fixes the level of V, in states where the anchor was never taken: warn, raise
+WITHOUT, MOST_WITHOUT = 0.05, 0.3
 DIFFERENT = 1e-4  # p-value of equal increments
 
 
@@ -42,6 +50,7 @@ def fit(
     anchor_action: AnchorAction,
     anchor_reward: AnchorReward,
     discount: float,
+    available: Available | None = ...,
     weights: str | Array | None = ...,
     freq_weights: str | Array | None = ...,
     verbose: bool | None = ...,
@@ -55,6 +64,7 @@ def fit(
     anchor_action: AnchorAction,
     anchor_reward: AnchorReward,
     discount: float,
+    available: Available | None = ...,
     weights: str | Array | None = ...,
     freq_weights: str | Array | None = ...,
     verbose: bool | None = ...,
@@ -67,6 +77,7 @@ def fit(
     anchor_action: AnchorAction,
     anchor_reward: AnchorReward,
     discount: float,
+    available: Available | None = None,
     weights: str | Array | None = None,
     freq_weights: str | Array | None = None,
     verbose: bool | None = None,
@@ -88,6 +99,12 @@ def fit(
             Methods with a parametric reward take the level of r from their `reward`; for them it
             only has to agree.
         discount: beta in (0, 1).
+        available: choice sets, where not every action is always available. Either columns of 1 and
+            0 that `from_frame` was asked to carry, as a dict by action (`{"replace": "allowed"}`;
+            any other action is always available) or as a list of one for each action; or a function
+            of (n, d) features that returns (n, A) true or false. They must follow from the state.
+            Columns say nothing of states that are in no row, in which only a function helps. The
+            methods that take them are `gladius.model.choice_sets.TAKERS`.
         weights: of sampling, how many of a population a row stands for: the name of a column that
             `from_frame` was asked to carry, or (one data set) a number for each row. Those of paths
             are the same in all their rows. For `nfxp`, `mpec`, `ccp` and `plug_in`; see
@@ -159,6 +176,8 @@ def fit(
         function = register.method(method)
     if method not in CHOICES_ALONE or options.get("function_class") == "mlp":
         data = [complete(rows, method) for rows in data]
+    if available is not None:
+        data = with_choice_sets(data, available)
     action, exchange = read_anchor_action(data, anchor_action)
     own = data
     if exchange is not None:
@@ -185,6 +204,9 @@ def fit(
     if method == "profiled_erm":  # loaded below, its torch would keep the caller's threads
         with suppress(ModuleNotFoundError):  # the class smooth does without torch
             import_module(ROW_CLASSES["sparse"])
+    if is_needed:
+        for i, rows in enumerate(data):
+            _check_path(rows, anchor, beta, "" if is_single else f" of data set {i}")
     with one_thread(*(rows.states for rows in data)), needs_torch("method", method):
         start_time = time.process_time()
         try:
@@ -212,9 +234,29 @@ def fit(
                 weights=column,
             )
         )
-    for i, result in enumerate(results):
-        _warn_of_transitions(result, "" if is_single else f" in data set {i}")
+    for i, fitted in enumerate(results):
+        _warn_of_transitions(fitted, "" if is_single else f" in data set {i}")
     return results[0] if is_single else results
+
+
+def _check_path(data: Transitions, anchor: Anchor, discount: float, where: str) -> None:
+    """Raise, or warn, where the level of V rests on states in which the anchor was never taken."""
+    share, states = share_without_anchor(data, anchor, discount)
+    if share <= WITHOUT:
+        return
+    examples = ", ".join(str(state.tolist()) for state in states[:3])
+    text = f"{share:.0%} of what fixes the level of V{where} lies in states where the anchor"
+    if sets_of(data) is not None:
+        text += (
+            f" is not available, such as {examples}: there the level rests on the form of r alone"
+        )
+        warnings.warn(f"anchor_action: {text}", stacklevel=3)
+        return
+    text += f" was never taken, such as {examples}: give available= if it cannot be, another anchor"
+    text += " there, or its reward there by a form"
+    if share > MOST_WITHOUT:
+        raise InputError("anchor_action", anchor.action, text)
+    warnings.warn(f"anchor_action: {text}", stacklevel=3)
 
 
 def _warn_of_transitions(results: Results, where: str) -> None:
@@ -232,7 +274,10 @@ def _warn_of_transitions(results: Results, where: str) -> None:
     if not results.diagnostics.converged:
         return
     counts = basis.model.counts
+    states = counts.states[counts.present[0]]
     borrows = counts.followed[0][counts.present[0]] == 0
+    if (sets := sets_of(results.data)) is not None:
+        borrows &= sets(states)
     try:
         shifts = [results.shift_by_frequencies().abs()]
         if borrows.any():

@@ -19,6 +19,7 @@ from typing import Any, cast
 import numpy as np
 from scipy.special import chdtrc
 
+from gladius.model.choice_sets import Available, sets_of, with_choice_sets
 from gladius.model.estimate import StateFunction
 from gladius.own_data.door import fit
 from gladius.own_data.erm.misfit import BINS, DOUBTFUL, bins_of
@@ -63,13 +64,18 @@ class MarkovCheck:
 
 
 def check_markov(
-    data: Transitions, *, anchor_action: int, anchor_reward: AnchorReward, discount: float
+    data: Transitions,
+    *,
+    anchor_action: int,
+    anchor_reward: AnchorReward,
+    discount: float,
+    available: Available | None = None,
 ) -> MarkovCheck:
     """Test whether the past matters for choices or transitions, given the state.
 
     Args:
         data: observations in order of time within each trajectory, as `from_frame` makes them.
-        anchor_action, anchor_reward, discount: as in `gladius.fit`.
+        anchor_action, anchor_reward, discount, available: as in `gladius.fit`.
 
     Raises:
         InputError: fewer than two observations in a row anywhere.
@@ -105,6 +111,9 @@ def check_markov(
         "anchor_reward": reward,
         "discount": discount,
     }
+    if available is not None:
+        sets = sets_of(with_choice_sets([data], available)[0])
+        given["available"] = partial(_of_state, cast("StateFunction", sets), width)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say of a history is reported below
         extra = cast(
@@ -156,7 +165,7 @@ def matters_in_cells(history: Array, outcome: Array, cells: Integers) -> bool:
 
 
 def _of_state(reward: StateFunction, width: int, states: Array) -> Array:
-    """The anchor's reward, which knows no history."""
+    """The anchor's reward, or the choice sets, which know no history."""
     return reward(states[:, :width])
 
 

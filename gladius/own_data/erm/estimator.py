@@ -33,10 +33,23 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from gladius.model import inversion as plug_in
-from gladius.model.estimate import Estimate, Fit, counts_estimates
-from gladius.model.frequencies import bellman_q, check_support
+from gladius.model.choice_sets import (
+    ChoiceSets,
+    Closed,
+    anchor_is_open,
+    check_anchor_open,
+    sets_of,
+)
+from gladius.model.choice_sets import plug_in as within
+from gladius.model.estimate import Estimate, Fit, StateFunction, counts_estimates
+from gladius.model.frequencies import bellman_q, check_support, weighted_sum
 from gladius.model.risk import grouped_risk
-from gladius.model.state_anchor import StateAnchor, on_counts, transition_probabilities
+from gladius.model.state_anchor import (
+    Exchanged,
+    StateAnchor,
+    on_counts,
+    transition_probabilities,
+)
 from gladius.own_data.erm import ROW_CLASSES
 from gladius.own_data.erm.misfit import PER_COEFFICIENT, RARE
 from gladius.own_data.erm.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
@@ -93,11 +106,33 @@ def fit(
     if function_class == "smooth":
         check_options(Options, options)
         smooth_options = Options(**options)
-        counts = _group(data, is_required=bool(options) or not is_default)
-        if counts is not None:
+        is_required = bool(options) or not is_default
+        counts, sets = _group(data, is_required=is_required), sets_of(data[0])
+        if counts is not None and sets is None:
             return on_counts(fit_counts, counts, anchor, discount, smooth_options)
+        if counts is not None and sets is not None:
+            if is_required:
+                check_anchor_open(counts.states, anchor, sets, "smooth")
+            if np.all(anchor_is_open(counts.states, anchor, sets)):
+                return _within(counts, anchor, discount, smooth_options, sets)
         function_class = "sparse"
     return _fit_observations(function_class, data, anchor, discount, options)
+
+
+def _within(
+    counts: Counts, anchor: Anchor, discount: float, options: Options, sets: ChoiceSets
+) -> list[Estimate]:
+    """The class `smooth` within choice sets, in which the anchor is available."""
+    is_rough = (counts.states.shape[1] == 1) & (counts.present.sum(axis=1) >= 3)
+    if np.all(is_rough):
+        closed: StateFunction = Closed(sets)
+        if isinstance(anchor, StateAnchor):
+            closed = Exchanged(closed, anchor.exchange)
+        return on_counts(fit_counts, counts, anchor, discount, options, closed)
+    if np.any(is_rough):
+        alone = (counts.of(r) for r in range(len(is_rough)))
+        return [_within(one, anchor, discount, options, sets)[0] for one in alone]
+    return _plug_in(counts, anchor, discount, options, sets)
 
 
 def _fit_observations(
@@ -134,7 +169,13 @@ def _group(data: Sequence[Transitions], *, is_required: bool) -> Counts | None:
     return counts
 
 
-def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options) -> list[Estimate]:
+def fit_counts(
+    counts: Counts,
+    anchor: Anchor,
+    discount: float,
+    options: Options,
+    closed: StateFunction | None = None,
+) -> list[Estimate]:
     """Estimates of the class `smooth`, one for each replication; the cost does not depend on N.
 
     Args:
@@ -142,6 +183,8 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
         anchor: the anchor action and its reward.
         discount: beta.
         options: of the class.
+        closed: (n, d) features -> (n, A) FORBIDDEN where an action is not available, else 0. With
+            it all replications have one feature and three states.
     """
     is_rough = (counts.states.shape[1] == 1) & (counts.present.sum(axis=1) >= 3)
     if np.any(is_rough) and not np.all(is_rough):  # each has the estimate that it has alone
@@ -152,7 +195,9 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
     counts.check_taken()
     check_anchor_support(counts, anchor.action)
     p_hat = transition_probabilities(counts, anchor)
-    problem = Problem(counts, p_hat, anchor, discount)
+    none = np.zeros(counts.visits.shape[1:])
+    table = none if closed is None else closed(counts.states)
+    problem = Problem(counts, p_hat, anchor, discount, table)
     penalties = PENALTIES if options.penalty is None else np.array([options.penalty])
     smooth = fit_smooth(problem, penalties)
     risk = grouped_risk(smooth.tables.q, counts, anchor.action, problem.anchor_reward, discount)
@@ -175,8 +220,11 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
             for tables in (smooth.tables, smooth.interval)
         )
         fitted = counts.of(r), p_hat.of(r), anchor, discount, smooth.interval.q[r], centre
+        q = bellman_q(line, smooth.tables.v[r], p_hat, r, discount)
+        if closed is not None:
+            q = partial(weighted_sum, q, closed, 1.0)
         fit = Fit(
-            bellman_q(line, smooth.tables.v[r], p_hat, r, discount),
+            q,
             line,
             basis=plug_in.FreeBasis(*fitted, roughness=smooth.roughness[r]),
             status="not_converged" if not_ok else "ok",
@@ -195,13 +243,19 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
     return counts_estimates("profiled_erm smooth", fits, counts, anchor, discount)
 
 
-def _plug_in(counts: Counts, anchor: Anchor, discount: float, options: Options) -> list[Estimate]:
+def _plug_in(
+    counts: Counts,
+    anchor: Anchor,
+    discount: float,
+    options: Options,
+    sets: ChoiceSets | None = None,
+) -> list[Estimate]:
     """The class `smooth` where no roughness is defined: the plug-in."""
     if options.penalty is not None:
         hint = "here no roughness is penalised, so it has no effect: leave it out"
         raise InputError("penalty", options.penalty, hint)
-    estimates = []
-    for plain in plug_in.fit_counts(counts, anchor, discount):
+    estimates, found = [], None if sets is None else within(counts, anchor, discount, sets)
+    for plain in found or plug_in.fit_counts(counts, anchor, discount):
         extra = {**plain.diagnostics.extra, "smoothed": False, "penalty": 0.0}
         diagnostics = replace(plain.diagnostics, extra=extra)
         estimates.append(replace(plain, method="profiled_erm smooth", diagnostics=diagnostics))

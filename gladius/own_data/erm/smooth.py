@@ -56,6 +56,7 @@ class Problem:
     p_hat: TransitionProbabilities
     anchor: Anchor
     discount: float
+    closed: Array  # (S, A) FORBIDDEN where an action is not available, else 0
 
     @property
     def anchor_reward(self) -> Array:
@@ -88,6 +89,8 @@ class SmoothRisk:
         coordinates: (R, S, S) C.
         inverse: (R, S, S) C^-1.
         weights: (R, S) of u_b^2 in ||D2 r||^2.
+        closed: (F, S) FORBIDDEN where an action is not available. eta is there what it would be
+            if it were, so that r is smooth in all states; choices and V are those of the sets.
     """
 
     visits: Array
@@ -96,6 +99,7 @@ class SmoothRisk:
     coordinates: Array
     inverse: Array
     weights: Array
+    closed: Array
 
     @classmethod
     def of(cls, problem: Problem) -> SmoothRisk:
@@ -116,6 +120,7 @@ class SmoothRisk:
             coordinates=coordinates,
             inverse=np.linalg.inv(coordinates).astype(np.float64),
             weights=scale**2,
+            closed=problem.closed.T[problem.order[1:]],
         )
 
     def rewards(self, rows: Integers, eta: Array, log_anchor: Array) -> Array:
@@ -126,8 +131,8 @@ class SmoothRisk:
     def choices(self, flat: Array) -> tuple[Array, Array, Array]:
         """eta (n, F, S), L (n, S) and the probabilities of the free actions (n, F, S)."""
         eta = flat.reshape(len(flat), -1, self.visits.shape[2])
-        log_anchor = -np.logaddexp.reduce(eta, axis=1, initial=0.0)
-        return eta, log_anchor, np.exp(eta + log_anchor[:, None])
+        log_anchor = -np.logaddexp.reduce(eta + self.closed, axis=1, initial=0.0)
+        return eta, log_anchor, np.exp(eta + self.closed + log_anchor[:, None])
 
     def expand(self, rows: Integers, flat: Array, penalty: Array) -> tuple[Array, Array, Array]:
         """Value (n,), gradient (n, p) and Fisher's Hessian (n, p, p) in u at (n, p = F S) eta."""
@@ -170,7 +175,7 @@ class SmoothRisk:
         eta, log_anchor, _ = self.choices(flat)
         transition = problem.p_hat.transition[:, problem.anchor.action]
         v = anchored_value(log_anchor, transition, problem.anchor_reward, problem.discount)
-        odds = np.concatenate([np.zeros_like(eta[:, :1]), eta], axis=1)
+        odds = np.concatenate([np.zeros_like(eta[:, :1]), eta + self.closed], axis=1)
         reward = np.broadcast_to(problem.anchor_reward, odds.shape).copy()
         reward[:, 1:] = self.rewards(np.arange(len(flat)), eta, log_anchor)
         q, back = odds + log_anchor[:, None] + v[:, None], np.argsort(problem.order)
@@ -187,7 +192,8 @@ class SmoothRisk:
         target = eta + step.reshape(eta.shape) @ np.swapaxes(self.inverse[rows], 1, 2)
         rise = resolvent @ np.sum(policy * (target - eta), axis=1)[..., None]  # of -L
         trial = target - (influence @ rise[:, None])[..., 0]
-        miss = rise[..., 0] - log_anchor - np.logaddexp.reduce(trial, axis=1, initial=0.0)
+        of_trial = np.logaddexp.reduce(trial + self.closed, axis=1, initial=0.0)
+        miss = rise[..., 0] - log_anchor - of_trial
         trial += (influence @ (resolvent @ miss[..., None])[:, None])[..., 0]
         return np.asarray(trial.reshape(flat.shape))
 

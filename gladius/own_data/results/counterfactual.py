@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import logsumexp, softmax
 
+from gladius.model.choice_sets import ChoiceSets, sets_of
 from gladius.model.estimate import Estimate, StateFunction
 from gladius.model.mdp import Solution, soft_bellman
 from gladius.model.parametric import positions
@@ -218,11 +219,21 @@ def effect(
     transition: Array,
     discount: float,
     change: Change,
+    closed: tuple[Array, Array] | None = None,
 ) -> tuple[Array, Array]:
-    """(R, S, A) choice probabilities before and after, for (R, S, A) rewards and (R, A, S, S) P."""
+    """(R, S, A) choice probabilities before and after, for (R, S, A) rewards and (R, A, S, S) P.
+
+    `closed` are (S, A) numbers that are added to the rewards before and after, FORBIDDEN where an
+    action is not available.
+    """
     new = np.stack([change.new_transition(one.copy()) for one in transition])
-    before = plan(states, reward, transition, discount, Change("none")).q
-    after = plan(states, reward, new, discount, replace(change, transition=None)).q
+    if closed is None:
+        before = plan(states, reward, transition, discount, Change("none")).q
+        after = plan(states, reward, new, discount, replace(change, transition=None)).q
+    else:
+        changed_reward = np.stack([change.new_reward(states, table) for table in reward])
+        before = plan(states, reward + closed[0], transition, discount, Change("none")).q
+        after = plan(states, changed_reward + closed[1], new, discount, Change("none")).q
     return np.asarray(softmax(before, axis=2)), np.asarray(softmax(after, axis=2))
 
 
@@ -232,6 +243,7 @@ def changed(
     at: Array,
     reward: Mapping[str, float] | Callable[[Array, Array], Array] | None,
     transition: Callable[[Array], Array] | None,
+    available: Callable[[Array], Array] | None,
     draws: int,
     rng: int | np.random.Generator,
 ) -> dict[str, Array]:
@@ -240,7 +252,7 @@ def changed(
     Args:
         results: a `gladius.Results`, whose module imports this one.
         errors: its standard errors.
-        at, reward, transition, draws, rng: see there.
+        at, reward, transition, available, draws, rng: see there.
     """
     is_open = not {"anchor", "form"} & set(needs(results.name))
     if isinstance(reward, Mapping):
@@ -257,19 +269,43 @@ def changed(
         raise InputError("method", results.name, hint)
     grid = errors.basis.model if isinstance(errors, FormErrors) else grid_of(results)
     row, change = positions(grid.states, at), Change("change", reward, transition)
-    own = results.reward_function(grid.states)[None], grid.transition[:1]
-    before, after = effect(grid.states, *own, results.discount, change)
+    closed, latent = _closed(results, grid.states, available)
+    own = latent[None], grid.transition[:1]
+    before, after = effect(grid.states, *own, results.discount, change, closed)
     columns, moves = {"before": before[0, row].ravel(), "after": after[0, row].ravel()}, []
     if isinstance(errors, FormErrors) and not results.diagnostics.status.startswith("failed"):
         design, offset = errors.basis.model.design, errors.basis.model.offset
+        if (sets := sets_of(results.data)) is not None:
+            offset = offset - sets.closed(grid.states)
         drawn = errors.draws(results.params.to_numpy(), draws, generator(rng))
         for theta, transitions in drawn:
             tables = offset + np.einsum("sak,rk->rsa", design, theta)
-            pair = effect(grid.states, tables, transitions, results.discount, change)
+            pair = effect(grid.states, tables, transitions, results.discount, change, closed)
             moves.append((pair[1] - pair[0])[:, row])
     if moves:
         columns["se"] = np.std(np.concatenate(moves), axis=0, ddof=1).ravel()
     return columns
+
+
+def _closed(
+    results: Any, states: Array, available: Callable[[Array], Array] | None
+) -> tuple[tuple[Array, Array] | None, Array]:
+    """`closed` of `effect`, if there are choice sets, and r-hat; 0 where it is NaN and closed."""
+    sets, reward = sets_of(results.data), results.reward_function(states)
+    if sets is None and available is None:
+        return None, reward
+    old = np.zeros_like(reward) if sets is None else sets.closed(states)
+    new = old
+    if available is not None:
+        if not callable(available):
+            raise InputError("available", available, "give a function of the state")
+        new = ChoiceSets(available, reward.shape[1]).closed(states)
+    unknown = np.isnan(reward) & ((old == 0) | (new == 0))
+    if np.any(unknown):
+        s, a = np.argwhere(unknown)[0]
+        hint = f"{results.method} identifies no reward of action {a} there, where it was not"
+        raise InputError("available", states[s].tolist(), f"{hint} available: take a form")
+    return (old, new), np.nan_to_num(reward)
 
 
 def plus(added: Array, states: Array, table: Array) -> Array:

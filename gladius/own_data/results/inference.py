@@ -35,6 +35,7 @@ from scipy.special import logsumexp
 
 from gladius.baselines import nfxp
 from gladius.baselines.ccp import RenewalBasis
+from gladius.model.choice_sets import NEVER
 from gladius.model.estimate import Estimate, StateFunction
 from gladius.model.frequencies import empirical_transition_probabilities
 from gladius.model.inversion import FreeBasis
@@ -282,8 +283,7 @@ class FormErrors(Errors):
 
     def at(self, states: Array, kind: Kind, data: Transitions) -> tuple[None, Array]:
         """No centre but r-hat, and (n, A) standard errors of r at (n, d) states."""
-        model = self.basis.model
-        design, _ = model.form.tables(states, model.visits.shape[2])
+        design = np.asarray(self.basis.model.form.design(states))
         return None, np.sqrt(np.einsum("nak,kl,nal->na", design, self.cov(kind, data), design))
 
     @one_thread()
@@ -393,6 +393,10 @@ class FreeErrors(Errors):
             rows = cell_counts(self.basis.rows, np.arange(size), size)
         if self.basis.roughness is not None:
             penalty = np.kron(np.eye(len(others)), self.basis.roughness).astype(np.float64)
+        pseudo_count = np.broadcast_to(self.basis.pseudo_count, (size, actions))
+        closed = (pseudo_count == NEVER)[:, others].T.ravel()  # of which `supported` is false
+        if np.any(closed):
+            penalty = np.diag(closed.astype(float))
         return influence(
             cell_counts(counts, np.arange(size), size),
             self.basis.p_hat.transition[0],

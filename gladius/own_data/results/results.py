@@ -21,7 +21,7 @@ from scipy.stats import chi2, norm
 from gladius.model.estimate import Estimate, Refit
 from gladius.model.mdp import Categorical
 from gladius.model.parametric import FormBasis, positions
-from gladius.model.reward_form import LinearReward
+from gladius.model.reward_form import FORBIDDEN, LinearReward
 from gladius.model.state_anchor import Exchange, StateAnchor
 from gladius.own_data.formula import read_restrictions
 from gladius.own_data.frame import features
@@ -405,6 +405,7 @@ class Results(Estimate):
         reward: Mapping[str, float] | Callable[[Array, Array], Array] | None = None,
         transition: Callable[[Array], Array] | None = None,
         states: Array | pd.DataFrame | None = None,
+        available: Callable[[Array], Array] | None = None,
         draws: int = 100,
         rng: int | np.random.Generator = 0,
     ) -> pd.DataFrame:
@@ -417,6 +418,8 @@ class Results(Estimate):
                 features (n, d) and rewards (n, A).
             transition: a function of transition probabilities (A, S, S) over the observed states.
             states: which lines to show, by default all observed states.
+            available: the choice sets after the change, as a function of the state; by default
+                those before it.
             draws: of theta and of transition probabilities, for standard errors.
             rng: a seed or a generator.
 
@@ -433,7 +436,7 @@ class Results(Estimate):
 
         number = check_whole("draws", draws, 2)
         at = distinct_rows(self.data.states)[0] if states is None else self._check(states)
-        columns = changed(self, self._errors, at, reward, transition, number, rng)
+        columns = changed(self, self._errors, at, reward, transition, available, number, rng)
         return self._lines(at).assign(**columns)
 
     def reward_errors(self, states: Array, kind: Kind = "model") -> Array:
@@ -611,8 +614,10 @@ class Results(Estimate):
             raise InputError("smaller.method", smaller.name, hint)
         extra, models = len(self.params) - len(smaller.params), [basis.model for basis in bases]
         names = "states", "visits", "transition", "discount"
-        if not all(np.array_equal(*(getattr(model, n) for model in models)) for n in names):
-            hint = "give a fit to the same data, discount and transition probabilities"
+        is_same = all(np.array_equal(*(getattr(model, n) for model in models)) for n in names)
+        old, new = (model.offset > FORBIDDEN / 2 for model in models)
+        if not (is_same and np.array_equal(old, new)):
+            hint = "give a fit to the same data, discount, transition probabilities and choice sets"
             raise InputError("smaller.data", repr(smaller), hint)
         gain = 2 * len(self.data) * (smaller.diagnostics.nll - self.diagnostics.nll)
         if extra < 1 or gain < -SOLVER_GAP * len(self.data):

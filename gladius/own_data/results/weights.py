@@ -21,6 +21,7 @@ import numpy as np
 
 from gladius.baselines import ccp, mpec, nfxp
 from gladius.model import inversion
+from gladius.model.choice_sets import fit_sets, sets_of
 from gladius.model.estimate import Estimate, Fit
 from gladius.model.frequencies import check_support, empirical_transition_probabilities
 from gladius.model.increments import PooledIncrements
@@ -155,8 +156,10 @@ def fits_of(
         InputError: the method takes no sampling weights.
     """
     if weights is None:
-        found: list[Estimate] = import_module(METHODS[name]).fit(data, anchor, discount, **options)
-        return found
+        function = import_module(METHODS[name]).fit
+        return fit_sets(name, function, data, anchor, discount, options)
+    if sets_of(data[0]) is not None:
+        raise InputError("weights", weights, "give them without available=, or freq_weights=")
     takes = name in TAKE and not options.get("finite_dependence")
     if not takes or isinstance(anchor, StateAnchor):
         hint = f"sampling weights are for {', '.join(TAKE)}, without finite_dependence and with"

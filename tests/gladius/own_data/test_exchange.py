@@ -137,6 +137,7 @@ def spread(fit: Results) -> Array:
     return fit.exchange.table(GRID, np.insert(roots, 0, 0.0, axis=0).T)
 
 
+@pytest.mark.filterwarnings("ignore:anchor_action. 20% of what fixes:UserWarning")  # state 3
 def test_what_is_borrowed_belongs_to_the_same_action() -> None:
     """Refused where some state lacks some action, as at the end of any panel."""
     data = observed(100)

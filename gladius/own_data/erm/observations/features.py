@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gladius.model.choice_sets import sets_of
 from gladius.model.state_anchor import StateAnchor, own_actions
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Integers, Transitions, distinct_rows, index_rows
@@ -212,6 +213,7 @@ class Rows:
     times: Tensor  # (M,) how often each occurs
     anchor_reward: Tensor  # (S,) r(s, a_s)
     is_free: Tensor  # (S, A) 1 where r(s, a) is estimated, 0 for a_s
+    closed: Tensor  # (S, A) FORBIDDEN where an action is not available, else 0
     # state_index, next_index: (n,) index of s and s' of each observation among the states
     state_index: Tensor
     next_index: Tensor
@@ -243,6 +245,15 @@ class Rows:
             reward, own = levels[label // actions], label % actions
         else:
             reward, own = anchor.values(distinct), own_actions(anchor, distinct)
+        closed, sets = np.zeros((len(distinct), actions)), sets_of(data)
+        if sets is not None:
+            kinds, of_kind = index_rows([sets.closed(block) for block in blocks])
+            joint, pairs = factorised(
+                np.concatenate(of_kind) + np.concatenate([index, next_index]) * len(kinds)
+            )
+            index, next_index = np.split(joint, [len(index)])
+            closed, pairs = kinds[pairs % len(kinds)], pairs // len(kinds)
+            distinct, reward, own = distinct[pairs], reward[pairs], own[pairs]
         states = np.zeros((len(distinct), data.states.shape[1]))
         states[:, used] = distinct
         count = len(states)
@@ -266,6 +277,7 @@ class Rows:
             times=torch.tensor(times.astype(float)),
             anchor_reward=torch.tensor(reward - by),
             is_free=1.0 - torch.nn.functional.one_hot(torch.tensor(own), actions).double(),
+            closed=torch.tensor(closed),
             state_index=torch.tensor(index.astype(np.int32)),
             next_index=torch.tensor(next_index.astype(np.int32)),
             continues=torch.tensor(continues),

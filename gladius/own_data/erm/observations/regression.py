@@ -38,15 +38,17 @@ def polynomial(z: Tensor) -> Tensor:
     return torch.stack(columns, dim=1)
 
 
-def logit(design: Tensor, visits: Tensor) -> Tensor:
+def logit(design: Tensor, visits: Tensor, closed: Tensor | float = 0.0) -> Tensor:
     """(q, A) coefficients of the multinomial logit of (n, A) visits, zero for the last action.
+
+    `closed` (n, A) is FORBIDDEN where an action is not available.
 
     `baselines.choice_logit` refuses collinear columns. Here RIDGE carries them, for they are
     common: the square of an input with two values is one.
     """
     free, total = visits.shape[1] - 1, visits.sum(dim=1)
     theta = design.new_zeros((design.shape[1], free + 1))
-    log_policy = torch.log_softmax(design @ theta, dim=1)
+    log_policy = torch.log_softmax(design @ theta + closed, dim=1)
     for _ in range(LOGIT_STEPS):
         policy = torch.exp(log_policy)[:, :free]
         gradient = (design.T @ (visits[:, :free] - total[:, None] * policy)).T.reshape(-1)
@@ -56,7 +58,7 @@ def logit(design: Tensor, visits: Tensor) -> Tensor:
         while length > SHORTEST:
             trial = theta.clone()
             trial[:, :free] += length * step.reshape(free, -1).T
-            log_policy = torch.log_softmax(design @ trial, dim=1)
+            log_policy = torch.log_softmax(design @ trial + closed, dim=1)
             if (visits * log_policy).sum() >= value - VALUE_ROUNDING * value.abs():
                 theta = trial
                 break

@@ -50,11 +50,13 @@ class Block(NamedTuple):
     is_free: Tensor
     psi: Tensor
     phi: tuple[Tensor, ...]
+    closed: Tensor
 
     def take(self, index: Tensor) -> Block:
         """Some of the states."""
-        reward, is_free, psi, phi = self
-        return Block(reward[index], is_free[index], psi[index], tuple(p[index] for p in phi))
+        reward, is_free, psi, phi, closed = self
+        own = tuple(p[index] for p in phi)
+        return Block(reward[index], is_free[index], psi[index], own, closed[index])
 
 
 class Point(NamedTuple):
@@ -97,7 +99,8 @@ class ObservationRisk:
     def block(self) -> Block:
         """All states."""
         rows = self.rows
-        return Block(rows.anchor_reward, rows.is_free, self.reward(rows.states), self.phi)
+        psi = self.reward(rows.states)
+        return Block(rows.anchor_reward, rows.is_free, psi, self.phi, rows.closed)
 
     @cached_property
     def phi(self) -> tuple[Tensor, ...]:
@@ -150,14 +153,14 @@ class ObservationRisk:
         return other
 
     def q(self, block: Block, theta: Tensor, zeta: Tensor) -> Tensor:
-        """(n, A) Q = r + beta zeta."""
+        """(n, A) Q = r + beta zeta, and FORBIDDEN more where an action is not available."""
         q = torch.stack([block.phi[a] @ zeta[a] for a in self.rows.actions], dim=1)
         q *= self.rows.discount
         of_r, given = self.rows.estimated, self.rows.given
         free, fixed = block.is_free[:, of_r], 1 - block.is_free[:, given]
         q[:, of_r] += free * (block.psi @ theta.reshape(-1, self.reward.size).T)
         q[:, given] += fixed * block.anchor_reward[:, None]
-        return q
+        return q + block.closed
 
     def with_ridge(self, value: Tensor) -> ObservationRisk:
         """The risk with each action's kappa by generalised cross-validation of (S,) V at s'.
@@ -286,8 +289,9 @@ class ObservationRisk:
         """
         rows, block, anchor = self.rows, self.block, self.rows.anchor
         order = [*rows.others, anchor]
-        design = polynomial(self.reward.standardised(rows.states))
-        log_policy = torch.log_softmax(design @ logit(design, rows.visits[:, order]), dim=1)
+        design, closed = polynomial(self.reward.standardised(rows.states)), rows.closed[:, order]
+        odds = design @ logit(design, rows.visits[:, order], closed) + closed
+        log_policy = torch.log_softmax(odds, dim=1) - closed  # as if each were available
         log_policy = log_policy[:, np.argsort(order)]
         fixed = 1 - rows.is_free  # the row of a_s
         drift = rows.anchor_reward - (fixed * log_policy).sum(dim=1)
