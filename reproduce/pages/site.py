@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import unquote
 
 import griffe
@@ -111,8 +112,8 @@ def notebook(text: str, config: MkDocsConfig, page: str) -> tuple[str, list[File
     for i, piece in enumerate(CELL.split(text.rstrip())):
         new = v4.new_code_cell(piece.strip("\n")) if i % 2 else v4.new_markdown_cell(piece)
         note.cells += [new] if piece else []
-    os.environ["MPLBACKEND"] = INLINE
-    ExecutePreprocessor(timeout=600).preprocess(note, {"metadata": {"path": str(ROOT)}})
+    with patch.dict(os.environ, MPLBACKEND=INLINE):  # what runs afterwards may lack that backend
+        ExecutePreprocessor(timeout=600).preprocess(note, {"metadata": {"path": str(ROOT)}})
     options = {"unique_key": name, "output_files_dir": f"{name}_files"}
     body, made = MarkdownExporter().from_notebook_node(note, options)
     body = re.sub(r"/tmp/ipykernel\S+ |<style scoped>.*?</style>", "", body, flags=re.DOTALL)
