@@ -1,5 +1,6 @@
-"""The pages of the site, for MkDocs: `on_config` and `on_files` are its hooks (`mkdocs.yml`).
+"""The pages of the site for MkDocs, of which `on_config` and `on_files` are hooks.
 
+The settings are in `reproduce/templates/mkdocs.yml`. Pages are those of the checkout and the API.
 The site has the folders of the checkout, so that links between pages stay as they are. A README is
 the index of its folder, and a file that a page links is copied.
 """
