@@ -56,7 +56,7 @@ class Problem:
     p_hat: TransitionProbabilities
     anchor: Anchor
     discount: float
-    closed: Array  # (S, A) FORBIDDEN where an action is not available, else 0
+    closed: Array | float = 0.0  # (S, A) FORBIDDEN where an action is not available, else 0
 
     @property
     def anchor_reward(self) -> Array:
@@ -120,7 +120,9 @@ class SmoothRisk:
             coordinates=coordinates,
             inverse=np.linalg.inv(coordinates).astype(np.float64),
             weights=scale**2,
-            closed=problem.closed.T[problem.order[1:]],
+            closed=np.broadcast_to(problem.closed, problem.counts.visits.shape[1:]).T[
+                problem.order[1:]
+            ],
         )
 
     def rewards(self, rows: Integers, eta: Array, log_anchor: Array) -> Array:
