@@ -1,9 +1,11 @@
 (* Every theorem is instantiated, so that none is vacuous. W has two states and two actions, and every
-   move was seen once; O has one state and one action. In Z the paper's sample has two evaluated states. *)
+   move was seen once; O and H have one state and one action. In Z the paper's sample has two evaluated
+   states. *)
 Require Import Reals Lra Lia Psatz FunctionalExtensionality.
 Require Import vectors contraction two_time_scales softmax risk gradient least pl positive theorem_6.
 Require Import theorem_6_start smoothness alpha two_actions identification closed_form hessian level.
-Require Import level_risk reward_class ball paper_pl minimax saddle paper_smooth rank support inner_step overlap.
+Require Import level_risk reward_class ball paper_pl minimax saddle paper_smooth rank support.
+Require Import inner_step overlap two_schedules q_error.
 Open Scope R_scope.
 
 (* --- W, whose solution is Q = 0 *)
@@ -710,3 +712,243 @@ Proof.
 Qed.
 Example lemma_30_zeta_of_two := lemma_30_zeta_holds 2%nat (fun _ => 1 / 2) INR (fun _ => 1) (fun _ => 3)
   (19 / 20) ltac:(intros; lra).
+
+(* --- H: one state, one action, beta = 1/2, and a reward of 0: f = q^2/4 - (zeta - q)^2/4. Gradients
+   have an error of 1 or -1. *)
+Definition H : data := {| states := 1; actions := 1; all_states := 1; count := fun _ _ _ => 1;
+  anchor := fun _ => 0%nat; reward := fun _ => 0; beta := 1 / 2 |}.
+Lemma h_counts : counts H.
+Proof. unfold counts, H; simpl. repeat split; intros; try lra; lia. Qed.
+Lemma h_s : condition_S H.
+Proof. unfold condition_S, taken, H; simpl. intros. split; intros; [lra | lia]. Qed.
+Lemma h_f : condition_F H.
+Proof. unfold condition_F, taken, H; simpl. intros. lra. Qed.
+Lemma h_choice : forall q x, choice 1 q x 0 = 1.
+Proof.
+  intros. unfold choice, total. simpl. rewrite Rplus_0_l. field.
+  pose proof (exp_pos (q (pair 1 x 0))). lra.
+Qed.
+Lemma h_frequency : forall x, frequency H x 0 = 1.
+Proof. intros. unfold frequency, visits, taken, H; simpl. field. Qed.
+Lemma h_b : b H 0 = 1.
+Proof. unfold b, observations, visits, taken, H; simpl. field. Qed.
+Lemma h_w : w H 0 = 1.
+Proof. unfold w, observations, visits, taken, H; simpl. field. Qed.
+Lemma h_moves : P H 0 0 = 1.
+Proof. unfold P, taken, H; simpl. field. Qed.
+Lemma h_ahead : forall q, PV H q 0%nat = q 0%nat.
+Proof.
+  intros. unfold PV, ahead, value, total. simpl. rewrite h_moves, !Rplus_0_l, ln_exp.
+  unfold pair. simpl. ring.
+Qed.
+Lemma h_residual : forall q, residual H q 0 = - (1 / 2) * q 0%nat.
+Proof. intros. unfold residual. rewrite h_ahead. unfold pair. simpl. field. Qed.
+Lemma h_nll : forall q, risk.nll H q = 0.
+Proof. intros. unfold risk.nll. simpl. rewrite h_choice, ln_1. ring. Qed.
+Lemma h_entropy : entropy H = 0.
+Proof. unfold entropy. simpl. rewrite h_frequency, ln_1. ring. Qed.
+Lemma h_g : forall q, g H q = q 0%nat ^ 2 / 4.
+Proof.
+  intros. rewrite (g_is H h_counts h_s), h_nll. simpl. rewrite h_b, h_residual. field.
+Qed.
+Lemma h_kl : forall q, kl H q 0 = 0.
+Proof. intros. unfold kl. simpl. rewrite h_frequency, h_choice. ring. Qed.
+Lemma h_solution : has_coordinates H nought (fun x k => ln (frequency H x k)) (fun _ => 0).
+Proof.
+  intros x Hx. simpl in Hx. replace x with 0%nat by lia. split.
+  - rewrite h_residual. unfold nought. ring.
+  - intros k Hk. simpl in Hk. replace k with 0%nat by lia. simpl. rewrite h_choice, h_frequency. auto.
+Qed.
+
+Definition f_of_h (t p : vector) := f H (own 1 t) (own 1 p).
+Definition A_of_h (t p : vector) : vector := fun _ => p 0%nat / 2.
+Definition B_of_h (t p : vector) : vector := fun _ => (t 0%nat - p 0%nat) / 2.
+Definition all_of_h (t : vector) := True.
+Definition same_of_h (t : vector) := t.
+Definition error_of_h (i : nat) : R := if Nat.eqb i 0 then 1 else - (1).
+Definition draw_of (G : vector -> vector -> vector) (i : nat) (t p : vector) : vector :=
+  fun e => G t p e + error_of_h i.
+Lemma f_of_h_is : forall t p, f_of_h t p = t 0%nat ^ 2 / 4 - (p 0%nat - t 0%nat) ^ 2 / 4.
+Proof.
+  intros. unfold f_of_h. rewrite (f_is H h_counts h_s), h_nll. simpl.
+  rewrite h_b, h_residual, h_ahead. unfold own. simpl. field.
+Qed.
+Lemma squares_of_a_line : forall a u b v s, derivable_pt_lim
+  (fun s => (a + s * u) ^ 2 / 4 - (b + s * v) ^ 2 / 4) s ((a + s * u) * u / 2 - (b + s * v) * v / 2).
+Proof.
+  intros. assert (Li : forall a u s, derivable_pt_lim (fun s => a + s * u) s u).
+  { intros. pose proof (line (fun _ => a0) (fun _ => u0) s0 0%nat) as K. exact K. }
+  assert (E : (fun s => (a + s * u) ^ 2 / 4 - (b + s * v) ^ 2 / 4) =
+    (fun s => 1 / 4 * (a + s * u) ^ 2 - 1 / 4 * (b + s * v) ^ 2)).
+  { apply functional_extensionality. intros. field. }
+  rewrite E. replace ((a + s * u) * u / 2 - (b + s * v) * v / 2) with
+    (1 / 4 * (2 * (a + s * u) * u) - 1 / 4 * (2 * (b + s * v) * v)) by field.
+  apply derivable_pt_lim_minus; apply scaled_derivative.
+  - apply (square_derivative (fun s => a + s * u)). apply Li.
+  - apply (square_derivative (fun s => b + s * v)). apply Li.
+Qed.
+Lemma gradients_of_h : gradients 1 1 f_of_h A_of_h B_of_h.
+Proof.
+  split.
+  - intros p t d s.
+    assert (E : (fun s => f_of_h (along t d s) p) = (fun s => (t 0%nat + s * d 0%nat) ^ 2 / 4 -
+      ((p 0%nat - t 0%nat) + s * - d 0%nat) ^ 2 / 4)).
+    { apply functional_extensionality. intros. rewrite f_of_h_is. unfold along. field. }
+    rewrite E. unfold A_of_h, along, constant_one. simpl.
+    replace (0 + 1 * (p 0%nat / 2) * d 0%nat) with ((t 0%nat + s * d 0%nat) * d 0%nat / 2 -
+      (p 0%nat - t 0%nat + s * - d 0%nat) * - d 0%nat / 2) by field.
+    apply squares_of_a_line.
+  - intros t p d s.
+    assert (E : f_of_h t = (fun p => t 0%nat ^ 2 / 4 - (p 0%nat - t 0%nat) ^ 2 / 4)).
+    { apply functional_extensionality. intros. apply f_of_h_is. }
+    assert (E2 : (fun s => f_of_h t (along p d s)) = (fun s => (t 0%nat + s * 0) ^ 2 / 4 -
+      ((p 0%nat - t 0%nat) + s * d 0%nat) ^ 2 / 4)).
+    { apply functional_extensionality. intros. rewrite f_of_h_is. unfold along. field. }
+    rewrite E2. unfold B_of_h, along, constant_one. simpl.
+    replace (0 + 1 * ((t 0%nat - (p 0%nat + s * d 0%nat)) / 2) * d 0%nat) with
+      ((t 0%nat + s * 0) * 0 / 2 - (p 0%nat - t 0%nat + s * d 0%nat) * d 0%nat / 2) by field.
+    apply squares_of_a_line.
+Qed.
+Lemma smooth_of_h : l_smooth 1 1 A_of_h B_of_h all_of_h all_of_h 1.
+Proof.
+  intros t t' p p' _ _ _ _. unfold square_of_norm, A_of_h, B_of_h, less, constant_one. simpl.
+  set (x := t' 0%nat - t 0%nat). set (y := p' 0%nat - p 0%nat).
+  replace ((t' 0%nat - p' 0%nat) / 2 - (t 0%nat - p 0%nat) / 2) with ((x - y) / 2)
+    by (unfold x, y; field).
+  replace (p' 0%nat / 2 - p 0%nat / 2) with (y / 2) by (unfold y; field).
+  pose proof (pow2_ge_0 (x + y)). pose proof (pow2_ge_0 x). pose proof (pow2_ge_0 y). nra.
+Qed.
+Lemma pl_in_phi_of_h : pl_in_phi 1 f_of_h B_of_h (fun t => g H (own 1 t)) all_of_h all_of_h (1 / 2).
+Proof.
+  intros t p _ _. rewrite h_g, f_of_h_is. unfold square_of_norm, B_of_h, own, constant_one. simpl. nra.
+Qed.
+Lemma attained_of_h :
+  attained 1 f_of_h B_of_h (fun t => g H (own 1 t)) same_of_h all_of_h all_of_h.
+Proof.
+  intros t _. split; [exact I |]. split; [| split].
+  - rewrite h_g, f_of_h_is. unfold own, same_of_h. simpl. field.
+  - unfold square_of_norm, B_of_h, same_of_h. simpl. field.
+  - intros p _. rewrite h_g, f_of_h_is. unfold own. simpl.
+    pose proof (pow2_ge_0 (p 0%nat - t 0%nat)). lra.
+Qed.
+Lemma pl_of_h : pl_of_g 1 A_of_h (fun t => g H (own 1 t)) same_of_h all_of_h (1 / 2) 0.
+Proof.
+  intros t _. rewrite h_g. unfold slope_of_g, square_of_norm, A_of_h, same_of_h, own, constant_one.
+  simpl. pose proof (pow2_ge_0 (t 0%nat)). split; nra.
+Qed.
+Lemma enlarged_of_h : forall mu_2, enlarged 1 1 f_of_h (fun t => g H (own 1 t)) all_of_h all_of_h
+  all_of_h all_of_h mu_2 1.
+Proof. intros. repeat split; lra. Qed.
+Lemma convex_of_h : convex all_of_h.
+Proof. repeat intro. exact I. Qed.
+Lemma unbiased_of_h : forall G, unbiased 2 1 (fun _ => 1 / 2) (draw_of G) G all_of_h all_of_h 1.
+Proof.
+  intros G. split; [intros; lra |]. split; [simpl; lra |]. intros t p _ _.
+  unfold square_of_norm, draw_of, error_of_h, less, constant_one. simpl. split; [intros; field |].
+  right. field.
+Qed.
+Lemma stay_of_h : forall ratio tau start, iterates_stay 2 2 (draw_of A_of_h) (draw_of B_of_h) ratio tau
+  start start all_of_h all_of_h.
+Proof. repeat intro. split; exact I. Qed.
+Lemma ratio_of_h : 18 * 1 ^ 2 / (1 / 2) ^ 2 = 72.
+Proof. field. Qed.
+Lemma L_of_h : 1 + 1 ^ 2 / (1 / 2) = 3.
+Proof. field. Qed.
+
+Example slope_of_profile_of_h := slope_of_profile_holds 1%nat 1%nat f_of_h A_of_h B_of_h
+  (fun t => g H (own 1 t)) same_of_h all_of_h all_of_h all_of_h all_of_h (1 / 2) 1 1 gradients_of_h
+  smooth_of_h pl_in_phi_of_h attained_of_h (enlarged_of_h (1 / 2)) ltac:(lra) ltac:(lra).
+Example growth_in_phi_of_h := growth_in_phi_holds 1%nat 1%nat f_of_h A_of_h B_of_h
+  (fun t => g H (own 1 t)) same_of_h all_of_h all_of_h all_of_h all_of_h (1 / 2) 1 1 gradients_of_h
+  smooth_of_h pl_in_phi_of_h attained_of_h (enlarged_of_h (1 / 2)) convex_of_h convex_of_h ltac:(lra)
+  (fun t H => H).
+Definition expected_of_h (start : vector) := expected 2 2 (fun _ => 1 / 2) (fun _ => 1 / 2)
+  (draw_of A_of_h) (draw_of B_of_h) 72 (fun t => 5 / (360 + INR t)) start start.
+Example theorem_12_of_h : forall start, exists nu, forall t,
+  expected_of_h start t (fun t p => g H (own 1 t) - 0 + (g H (own 1 t) - f_of_h t p) / 10) <=
+  nu / (360 + INR t).
+Proof.
+  intros start. eexists. intros t. unfold expected_of_h. rewrite <- ratio_of_h.
+  apply (theorem_12_of_the_paper_holds 1%nat 1%nat f_of_h A_of_h B_of_h (fun t => g H (own 1 t)) same_of_h
+    all_of_h all_of_h all_of_h all_of_h (1 / 2) (1 / 2) 1 1 0 2%nat 2%nat (fun _ => 1 / 2) (fun _ => 1 / 2)
+    (draw_of A_of_h) (draw_of B_of_h) 1 5 360 start start gradients_of_h smooth_of_h pl_in_phi_of_h
+    attained_of_h pl_of_h (enlarged_of_h (1 / 2)) convex_of_h convex_of_h (unbiased_of_h A_of_h)
+    (unbiased_of_h B_of_h)); try rewrite L_of_h; try rewrite ratio_of_h; try apply stay_of_h; simpl; lra.
+Qed.
+
+Lemma constant_of_h : constant_on H (own 1) all_of_h (1 / 2).
+Proof.
+  intros t _. exists (fun _ _ => 1), (g H (own 1 t) - entropy H). split; [| split; [| lra]].
+  - intros x delta Hx Hd. simpl in Hx. replace x with 0%nat by lia. split; [lra |]. intros q _.
+    rewrite h_kl. simpl. pose proof (pow2_ge_0 (choice 1 q 0 0 - frequency H 0 0)). lra.
+  - intros s Hs Hs1 slack Hsl. exists nought. split; [intros; unfold nought; lra |].
+    intros q _ u eps Hu. specialize (Hu 0%nat ltac:(simpl; lia)). simpl in Hu.
+    unfold size, weighed, pull, nought, constant_one. simpl. rewrite h_b, h_moves, h_choice.
+    assert (U0 : u 0%nat 0%nat = 0) by lra. rewrite U0. unfold one. simpl.
+    pose proof (pow2_ge_0 (eps 0%nat)). unfold Rdiv. rewrite !Rmult_0_l, !Rplus_0_l, !Rmult_0_r.
+    assert (0 <= slack * eps 0%nat ^ 2) by (apply Rmult_le_pos; lra). nra.
+Qed.
+Lemma outputs_of_h : outputs_of H 1 1 (own 1) (own 1) (fun _ => one) (fun _ => one) same_of_h all_of_h
+  all_of_h all_of_h 1 1.
+Proof.
+  split; [apply own_jacobian |]. split; [apply own_jacobian |].
+  split; [intros; apply own_conditioned |]. split; [intros; apply own_conditioned |].
+  intros t _. split; [exact I |]. intros x Hx. simpl in Hx. replace x with 0%nat by lia.
+  rewrite h_ahead. reflexivity.
+Qed.
+Example theorem_13_of_h : forall start, exists C, forall s,
+  expected_of_h start s (fun t _ => distance_to H nought (own 1 t)) <= C * / (360 + INR s).
+Proof.
+  intros start. destruct (Req_dec 0 0) as [_ | N]; [| lra].
+  assert (M2 : 2 * (1 / 2) ^ 2 * 1 * 1 = 1 / 2) by field.
+  set (nu := Rmax (360 * (g H (own 1 start) - entropy H +
+    (g H (own 1 start) - f H (own 1 start) (own 1 start)) / 10))
+    (5 ^ 2 * 1 ^ 2 * (11 * (1 + 1 ^ 2 / (1 / 2)) + 1 + 324 * 1 ^ 5 / (1 / 2) ^ 4) /
+      (10 * (1 * (1 / 2)) * 5 - 20))).
+  exists (((1 + 2 / sqrt 1) ^ 2 / ((exp (- (1)) - 1 + 1) / 1 ^ 2) + 2 ^ 2 / 1) * nu). intros s.
+  unfold expected_of_h. rewrite <- ratio_of_h.
+  pose proof (theorem_13_of_the_paper_holds H H nought 1%nat 1%nat (own 1) (own 1) (fun _ => one) (fun _ => one)
+    A_of_h B_of_h same_of_h all_of_h all_of_h all_of_h all_of_h 1 1 (1 / 2) 1 1 1 2%nat 2%nat (fun _ => 1 / 2)
+    (fun _ => 1 / 2) (draw_of A_of_h) (draw_of B_of_h) 1 5 360 start start 2 1 1 (fun _ => 0)) as T.
+  cbv zeta in T. change (beta H) with (1 / 2) in T. rewrite M2 in T. fold nu in T.
+  eapply Rle_trans; [apply T |]; try rewrite L_of_h; try rewrite ratio_of_h.
+  - apply h_counts.
+  - apply h_s.
+  - apply constant_of_h.
+  - intros x Hx. simpl in Hx. replace x with 0%nat by lia. rewrite h_b. lra.
+  - lra.
+  - lra.
+  - apply outputs_of_h.
+  - lra.
+  - lra.
+  - lra.
+  - apply gradients_of_h.
+  - apply smooth_of_h.
+  - apply enlarged_of_h.
+  - apply convex_of_h.
+  - apply convex_of_h.
+  - apply unbiased_of_h.
+  - apply unbiased_of_h.
+  - apply stay_of_h.
+  - lra.
+  - lra.
+  - lra.
+  - lra.
+  - simpl. lra.
+  - simpl. lra.
+  - simpl. lra.
+  - apply h_counts.
+  - apply h_s.
+  - apply h_f.
+  - apply h_solution.
+  - lra.
+  - intros h. simpl. rewrite h_w, h_moves. pose proof (pow2_ge_0 (h 0%nat)). lra.
+  - lra.
+  - lra.
+  - intros x Hx. simpl in Hx. replace x with 0%nat by lia. simpl. rewrite h_frequency. lra.
+  - intros t _ x a Hx Ha. simpl in Hx, Ha. replace x with 0%nat by lia. replace a with 0%nat by lia.
+    simpl. rewrite !h_choice, Rminus_diag_eq, Rabs_R0 by auto. lra.
+  - intros r. right. rewrite Rplus_0_r. f_equal. apply functional_extensionality. intros t.
+    apply functional_extensionality. intros p. rewrite h_entropy, !h_g. unfold nought. field.
+  - right. unfold Rdiv. ring.
+Qed.

@@ -180,6 +180,14 @@ FAULTS = {  # in a statement: file, what it says, and what is false
     "any level": ("inner_step.v", "((forall x y, k x = k y) -> forall t", "(forall t"),
     "no beta in p_A": ("overlap.v", "<= 1 / (beta * p_A) * d y)", "<= 1 / p_A * d y)"),
     "c > 1": ("paper_pl.v", "  0 < c /\\ pl_at", "  1 < c /\\ pl_at"),
+    "a ratio of 9": ("two_schedules.v", "let ratio := 18 * l", "let ratio := 9 * l"),
+    "c > 1 / mu_1": ("two_schedules.v", "-> c > 2 / mu_1 ->", "-> c > 1 / mu_1 ->"),
+    "half the growth": (
+        "two_schedules.v",
+        "(slope_of_g A best t) (A t p)) <= 2 * l",
+        "(slope_of_g A best t) (A t p)) <= l",
+    ),
+    "no eps": ("q_error.v", "<= C_id * (eps s + nu", "<= C_id * (0 + nu"),
 }
 
 
