@@ -294,11 +294,12 @@ def _potential(run: NoisySteps, weight: float) -> Array:
 
 def rate_on_two_time_scales(run: NoisySteps, schedules: int = 2, share: float = 1.0) -> CheckResult:
     """Let g-hat_N be mu_1-PL and f-hat_N(theta, .) mu_2-PL (two-sided PL is not needed), f-hat_N
-    l-smooth, L = l + l^2/mu_2, and let the iterates stay in B_Q x B_zeta. Let PL in phi and
-    smoothness hold on the whole space, or on the ball enlarged as in
-    prop:linConvergence.quadratic-growth. Gradients are unbiased with bounded variance, and nu is
-    some constant. With tau_theta = c / (gamma + t), c > 2 / mu_1, tau_phi = (18 l^2 / mu_2^2)
-    tau_theta, and gamma so large that tau_theta <= min(1/L, 1/l) and tau_phi <= 1/l from the start,
+    l-smooth, L = l + l^2/mu_2, mu_1 <= L, mu_2 <= l, and let the iterates stay in B_Q x B_zeta. Let
+    PL in phi and smoothness hold on the whole space, or on the ball enlarged as in
+    prop:linConvergence.quadratic-growth and a little beyond it in theta. Gradients are unbiased
+    with bounded variance, and nu is some constant. With tau_theta = c / (gamma + t),
+    c > 2 / mu_1, tau_phi = (18 l^2 / mu_2^2) tau_theta, and gamma so large that
+    tau_theta <= min(1/L, 1/l) and tau_phi <= 1/l from the start,
     E[g-hat_N - g*] + E[g-hat_N - f-hat_N] / 10 <= nu / (gamma + T).
 
     Decided: one step shrinks the potential by 1 - mu_1 tau_theta / 2 and adds noise of order

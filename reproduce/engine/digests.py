@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from gladius.validate import InputError
-from reproduce.engine.syntax import Module, Reference, Text, parsed, reference
+from reproduce.engine.syntax import Module, NameReference, Text, parsed, reference
 
 CODE = ("gladius", "proofs_checks", "reproduce")
 PROSE = ("", ".md")  # suffixes of the files of a folder that hold no data
@@ -84,7 +84,7 @@ class Definitions:
         names = [(name, x) for name, module in modules for x in getattr(module, "names", ())]
         while size < len(found):
             size, read = len(found), set().union(*(self._attributes[site] for site in found))
-            sites = [self.resolve(Reference(m, (x,)))[0] for m, x in names if x in read]
+            sites = [self.resolve(NameReference(m, (x,)))[0] for m, x in names if x in read]
             found |= self._reach(site for site in sites if site and site[1] != WHOLE)
         if new := [site for site in found if site not in self._digests]:
             self._hash(new)
@@ -117,14 +117,14 @@ class Definitions:
                 return parsed(path, name, self.packages, status.st_mtime_ns, status.st_size)
         return None
 
-    def resolve(self, given: Reference) -> tuple[Site | None, str]:
+    def resolve(self, given: NameReference) -> tuple[Site | None, str]:
         """(the definition behind a reference, attributes of it); (None, text) outside."""
         module, names, hops = given.module, list(given.names), 0
         while (found := self.module(module)) is not None and hops < 99:
             if not names:
                 return (module, WHOLE), ""
             bound, hops = found.names.get(names[0], []), hops + 1
-            if len(bound) == 1 and isinstance(bound[0], Reference):
+            if len(bound) == 1 and isinstance(bound[0], NameReference):
                 module, names = bound[0].module, [*bound[0].names, *names[1:]]
             elif bound:
                 return (module, names[0]), ".".join(names[1:])
@@ -153,13 +153,13 @@ class Definitions:
         """Read the text of a definition, with the sites that it refers to."""
         (module, name), text = site, list[str | Site](site[1:])
         names = getattr(self.module(module), "names", {})
-        whole = [Reference(module, (each,)) for each in sorted(names)]
+        whole = [NameReference(module, (each,)) for each in sorted(names)]
         bound: list[Any] = [
             *(whole if name == WHOLE else names[name]),
             *self._effects_above(module),
         ]
         for piece in (each for one in bound for each in getattr(one, "pieces", [one])):
-            if isinstance(piece, Reference):
+            if isinstance(piece, NameReference):
                 target, rest = self.resolve(piece)
                 text += [rest] if target is None else [target, rest]
             else:

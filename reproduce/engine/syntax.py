@@ -22,7 +22,7 @@ KINDS = "ClassVar|InitVar|KW_ONLY"  # annotations that decide what a class does
 
 
 @dataclass(frozen=True)
-class Reference:
+class NameReference:
     """A name and attributes of it, looked up in a module; `text` where the project has none."""
 
     module: str
@@ -30,14 +30,14 @@ class Reference:
     text: str = ""
 
 
-Scope = dict[str, Reference | None]  # names of functions: what a local import binds, else None
+Scope = dict[str, NameReference | None]  # names of functions: what a local import binds, else None
 
 
 @dataclass
 class Text:
     """A statement: its text in pieces, and the names that it may read of objects."""
 
-    pieces: list[str | Reference | Path] = field(default_factory=list)
+    pieces: list[str | NameReference | Path] = field(default_factory=list)
     attributes: set[str] = field(default_factory=set)
 
 
@@ -45,15 +45,15 @@ class Text:
 class Module:
     """What a file binds (in order), does beside that, and has in registers."""
 
-    names: dict[str, list[Any]] = field(default_factory=dict)  # to References and Texts
+    names: dict[str, list[Any]] = field(default_factory=dict)  # to references and Texts
     effects: list[Text] = field(default_factory=list)
     registered: dict[str, str] = field(default_factory=dict)
 
 
-def reference(text: str) -> Reference:
+def reference(text: str) -> NameReference:
     """Of `module:name`."""
     module, _, name = text.partition(":")
-    return Reference(module, tuple(filter(None, [name])))
+    return NameReference(module, tuple(filter(None, [name])))
 
 
 @cache
@@ -85,15 +85,15 @@ def _is_test(node: ast.AST, text: str) -> bool:
     return isinstance(node, ast.If) and text in ast.unparse(node.test)
 
 
-def _bound(node: ast.AST, home: str) -> Iterator[tuple[str, Reference | None]]:
+def _bound(node: ast.AST, home: str) -> Iterator[tuple[str, NameReference | None]]:
     """Names that a statement binds in its own scope, with what an import takes them from."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             first = alias.name.partition(".")[0]
-            yield alias.asname or first, Reference(alias.name if alias.asname else first)
+            yield alias.asname or first, NameReference(alias.name if alias.asname else first)
     elif isinstance(node, ast.ImportFrom):
         for alias in node.names:
-            yield alias.asname or alias.name, Reference(_origin(node, home), (alias.name,))
+            yield alias.asname or alias.name, NameReference(_origin(node, home), (alias.name,))
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield node.name, None
     elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -176,7 +176,7 @@ class Writer:
                     self._write(value, inner[0] if inner else scope)
             add("end")
 
-    def _piece(self, node: ast.AST, scope: Scope) -> str | Reference | Path | None:
+    def _piece(self, node: ast.AST, scope: Scope) -> str | NameReference | Path | None:
         """What stands for a node: a reference, a file, nothing; None where it is written out."""
         if isinstance(node, ast.Import | ast.ImportFrom):
             return ""
@@ -201,9 +201,9 @@ class Writer:
         if not isinstance(root, ast.Name) or not isinstance(root.ctx, ast.Load):
             return None
         if root.id not in scope and root.id in self.bound:
-            return Reference(self.module, (root.id, *attributes))
+            return NameReference(self.module, (root.id, *attributes))
         origin = scope.get(root.id)
-        return origin and Reference(origin.module, (*origin.names, *attributes))
+        return origin and NameReference(origin.module, (*origin.names, *attributes))
 
     def _is_code(self, node: object) -> bool:
         """Whether it is a string that names a module of the project, or something in one."""

@@ -126,10 +126,11 @@ def describe(
     ]
     described = [describe_exhibit(x, by_name.get(x.name, ""), folder) for x in exhibits]
     papers = sum(exhibit["is_paper"] for exhibit in described)
+    studies = [x for x in described if not x["is_paper"] and x["name"] != "ledger"]
     run = {exhibit["name"]: exhibit for exhibit in described if exhibit["files"]}
     return {
         "exhibits": described,
-        "kinds": {"paper": papers, "own": len(described) - papers - 1},  # without the ledger
+        "kinds": {"paper": papers, "own": len(studies)},
         "older": sum(bool(exhibit["problems"]) for exhibit in described),
         "run": run,
         "slowest": max(run.values(), key=lambda exhibit: exhibit["seconds"], default=None),

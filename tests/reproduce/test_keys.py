@@ -375,7 +375,7 @@ def test_every_definition_that_a_result_passes_through_is_in_its_key_or_its_view
 
     Those of `neither` hand texts, finished files and descriptions on, and change no number.
     """
-    neither = ("run", "progress", "provenance", "seeds", "keys")
+    neither = ("run", "progress", "provenance", "seeds", "keys", "digests", "syntax")
     exhibit, found = toy(rows=("10",), columns=("A",)), set[tuple[str, str]]()
 
     def trace(frame: Any, event: str, argument: object) -> None:
