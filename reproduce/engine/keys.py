@@ -17,7 +17,7 @@ from gladius.validate import InputError
 from reproduce.engine.digests import Definitions, sha256
 from reproduce.engine.nouns import Cell, Exhibit
 from reproduce.engine.register import FUNCTIONS
-from reproduce.engine.syntax import Reference
+from reproduce.engine.syntax import NameReference
 
 # what every result passes through on its way into its cell's file, and from there into the tables
 PATH = (
@@ -59,7 +59,7 @@ def pieces(definitions: Definitions, cell: Cell, device: str) -> dict[str, str]:
 
 def is_defined(bound: object) -> bool:
     """Whether what a name is bound to stands in its module, and is not imported."""
-    return not isinstance(bound, Reference)
+    return not isinstance(bound, NameReference)
 
 
 def key(of: Mapping[str, str]) -> str:
