@@ -90,7 +90,7 @@ class Means(NamedTuple):
     rows: Array  # (1,) how many rows they are averages of
 
 
-class Work(NamedTuple):
+class BatchWork(NamedTuple):
     """What the steps of a training share."""
 
     learner: Learner  # with room for the largest batch
@@ -108,15 +108,15 @@ def prepared(
     anchor: int,
     discount: float,
     options: Options,
-) -> Work:
+) -> BatchWork:
     """Before the first step."""
     states, actions, width = max(len(b.states) for b in batches), layout.actions, layout.units[1]
     shapes = ((actions, width + 1, width + 1), *[(actions, width + 1)] * 2, (3,), (1,))
     means, tables = Means(*map(np.zeros, shapes)), np.zeros((2, states, actions), start.dtype)
-    return Work(training(layout, start, states), means, tables, anchor, discount, options)
+    return BatchWork(training(layout, start, states), means, tables, anchor, discount, options)
 
 
-def at_batch(work: Work, batch: rows.Batch) -> Learner:
+def at_batch(work: BatchWork, batch: rows.Batch) -> Learner:
     """The learner with Q, zeta and V at the batch's states."""
     learner, size = work.learner, len(batch.states)
     hidden, at = hidden_room(learner.hidden, size), rows.room(learner.at, size)
@@ -124,7 +124,7 @@ def at_batch(work: Work, batch: rows.Batch) -> Learner:
     return learner._replace(hidden=hidden, at=at)
 
 
-def average(work: Work, learner: Learner, batch: rows.Batch) -> None:
+def average(work: BatchWork, learner: Learner, batch: rows.Batch) -> None:
     """Adds a batch to the means, with its share of the rows so far."""
     at, features = learner.at, learner.hidden.hidden_2
     number, total = work.tables[:, : len(features)]
@@ -143,21 +143,21 @@ def average(work: Work, learner: Learner, batch: rows.Batch) -> None:
         work.means.square[a] += share * ((x * weight[:, None]).T @ x)
         work.means.value[a] += share * (total[taken, a] / own @ x)
         work.means.ahead[a] += share * ((weight - ended[taken, a] / own) @ x)
-    weight, goes_on = batch.anchored / own, (~ends).astype(np.float64)
-    ahead = goes_on * at.value[batch.following]
+    weight, continues = batch.anchored / own, (~ends).astype(np.float64)
+    ahead = continues * at.value[batch.following]
     gap = at.q[batch.state, work.anchor] - batch.reward[batch.state] - work.discount * ahead
-    work.means.anchor[:] += share * np.array([weight @ gap, weight @ goes_on, weight.sum()])
+    work.means.anchor[:] += share * np.array([weight @ gap, weight @ continues, weight.sum()])
 
 
-def solve(work: Work, learner: Learner) -> None:
+def solve(work: BatchWork, learner: Learner) -> None:
     """The level and zeta's head from the means; Q, zeta and V of the batch follow."""
     model, at, means = learner.model, learner.at, work.means
-    gap, goes_on, anchored = means.anchor
+    gap, continues, anchored = means.anchor
     if anchored > 0:
-        moved = -gap / (anchored - work.discount * goes_on)
-        means.anchor[0], means.value[:] = 0.0, means.value + moved * means.ahead
+        shift = -gap / (anchored - work.discount * continues)
+        means.anchor[0], means.value[:] = 0.0, means.value + shift * means.ahead
         for array in (model.q.level, model.zeta.level, at.q, at.value):
-            array += array.dtype.type(moved)
+            array += array.dtype.type(shift)
     for a in np.flatnonzero(means.square[:, -1, -1]):
         second = means.square[a] / means.square[a, -1, -1]
         joint = means.value[a] / means.square[a, -1, -1]
@@ -170,7 +170,7 @@ def solve(work: Work, learner: Learner) -> None:
     read(model.zeta, learner.hidden, at.zeta)
 
 
-def batch_slope(work: Work, learner: Learner, batch: rows.Batch) -> Array:
+def batch_slope(work: BatchWork, learner: Learner, batch: rows.Batch) -> Array:
     """The gradient on a batch into the learner, zeta fixed; (2,) -log pi and the Bellman term."""
     term = rows.ABSOLUTE if work.options.absolute else rows.PRINTED
     beta = learner.parameters.dtype.type(work.discount)
@@ -181,7 +181,7 @@ def batch_slope(work: Work, learner: Learner, batch: rows.Batch) -> Array:
     return np.array([nll, bellman[int(work.options.absolute)]])
 
 
-def slope(work: Work, batches: Sequence[rows.Batch]) -> float:
+def slope(work: BatchWork, batches: Sequence[rows.Batch]) -> float:
     """As `descent_slope` of `max_oracle`, on some batches."""
     work.means.rows[:] = 0.0
     for batch in batches:
@@ -201,16 +201,16 @@ def slope(work: Work, batches: Sequence[rows.Batch]) -> float:
 
 def turns(number: int, steps: int, seed: Sequence[int]) -> Iterator[tuple[float, Integers]]:
     """For each step the rate's share of the first one, and which batches it takes."""
-    place = 0
+    position = 0
     for done in range(steps):
         fall = (1.0 + math.cos(math.pi * done / steps)) / 2
-        places = place + np.arange(min(number, math.ceil(1.0 / fall)))
-        place = int(places[-1]) + 1
+        positions = position + np.arange(min(number, math.ceil(1.0 / fall)))
+        position = int(positions[-1]) + 1
         orders = [
             np.random.default_rng([*seed, turn]).permutation(number)
-            for turn in range(places[0] // number, places[-1] // number + 1)
+            for turn in range(positions[0] // number, positions[-1] // number + 1)
         ]
-        yield fall, np.concatenate(orders)[places - places[0] // number * number]
+        yield fall, np.concatenate(orders)[positions - positions[0] // number * number]
 
 
 @without_denormals()
@@ -270,8 +270,8 @@ def cut(
     """Batches of at most so many rows: the trajectories in random order, cut into equal parts."""
     label, names = pd.factorize(data.trajectory)
     order = np.argsort(rng.permutation(len(names))[label], kind="stable")
-    parts = np.array_split(order, math.ceil(len(data) / size))
-    return [inputs.batch(data.take(part), anchor, kind) for part in parts]
+    batches = np.array_split(order, math.ceil(len(data) / size))
+    return [inputs.batch(data.take(rows_of_one), anchor, kind) for rows_of_one in batches]
 
 
 def all_rows(batches: Sequence[rows.Batch]) -> rows.Batch:
@@ -286,7 +286,7 @@ def all_rows(batches: Sequence[rows.Batch]) -> rows.Batch:
 
 
 @dataclass(frozen=True)
-class Trainer(max_oracle.Trainer):
+class BatchTrainer(max_oracle.Trainer):
     """Trainings of one data set on batches."""
 
     options: Options
@@ -350,5 +350,5 @@ def fit(
         for r, (one, rng) in enumerate(zip(data, streams, strict=True)):
             folder = None if file_of(checkpoint, r) is None else Path(str(checkpoint)) / f"data_{r}"
             seed, name = int(rng.integers(2**63)), f"data set {r}" * progress
-            fits.append(Trainer(anchor, discount, settings, seed, folder, name).fit(one))
+            fits.append(BatchTrainer(anchor, discount, settings, seed, folder, name).fit(one))
         return row_estimates("gladius (max_oracle_batches)", fits, data, anchor, discount)

@@ -219,7 +219,8 @@ def entered(cell: Cell) -> set[tuple[str, str]]:
 
     function = cell.function()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".* lies outside the .* observed")  # of smoke data
+        for text in (".* lies outside the .* observed", "anchor_action: "):
+            warnings.filterwarnings("ignore", text)  # of smoke data
         sys.setprofile(trace)
         try:
             function(cell)
