@@ -3,7 +3,7 @@
 The network and the risk are the paper's, with its printed sign: one trunk h of two ReLU layers,
 heads Q(s, a) = h(s)'u_a + c_a and zeta(s, a) = h(s)'w_a + d_a, and
 
-    min over Q of  mean -log pi(a | s) + mean over rows with a = a_s of td^2 - beta^2 dev^2.
+    min over Q of  the mean over rows of  -log pi(a | s) + 1{a = a_s} (td^2 - beta^2 dev^2).
 
 A step solves for what is easy, and then moves the rest; no step uses the true reward:
 

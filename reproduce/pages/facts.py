@@ -7,7 +7,7 @@ results say so is guarded by `stated`.
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,6 +99,7 @@ class Table2:
     reach: str
     reach_held_out: str
     reach_trained: str
+    reach_last: str
 
     @property
     def ours_is_alike(self) -> bool:
@@ -135,6 +136,7 @@ def table_2(numbers: Numbers) -> Table2:
         reach=trainings.reaching([size.best for size in sizes]),
         reach_held_out=trainings.reaching([size.held_out for size in sizes]),
         reach_trained=trainings.reaching([size.trained for size in sizes]),
+        reach_last=trainings.reaching([size.last for size in sizes]),
     )
 
 
@@ -412,6 +414,7 @@ class ExactStep:
     changes: list[list[str]]  # of the ablation; error, median, how many converged
     ended: list[list[str]]  # another design; ours, the plug-in, how many converged
     to_plug_in: str  # `k of n` sizes at which it is shown to be no worse than the plug-in
+    designs_met: str  # designs at which it is
     to_public: str  # than the last epoch of the public procedure
     converged: str  # of all fits at K = 0
     margin: str  # per cent of an error, within which it is no worse
@@ -444,8 +447,8 @@ def exact_step(numbers: Numbers) -> ExactStep:
         fits, failed = (sum(x[name] for x in lines) for name in ("repetitions", "value"))
         return f"{fits - failed:.0f} of {fits:.0f}"
 
-    def times_met(other: str) -> str:
-        at_sizes = checks["column"].eq(converging.COLUMN) & checks["row"].isin(by_n)
+    def times_met(other: str, rows: Sequence[str]) -> str:
+        at_sizes = checks["column"].eq(converging.COLUMN) & checks["row"].isin(rows)
         lines = checks[
             at_sizes & checks["statistic"].str.startswith(f"paired difference to {other}")
         ]
@@ -473,8 +476,9 @@ def exact_step(numbers: Numbers) -> ExactStep:
             ]
             for design in DESIGNS
         ],
-        to_plug_in=times_met(converging.PLUG_IN[0]),
-        to_public=times_met(converging.PUBLIC),
+        to_plug_in=times_met(converging.PLUG_IN[0], by_n),
+        designs_met=times_met(converging.PLUG_IN[0], list(DESIGNS)),
+        to_public=times_met(converging.PUBLIC, by_n),
         converged=converged(by_n, *ours),
         margin=f"{converging.MARGIN:.0f}",
         sets=converging.SETS,

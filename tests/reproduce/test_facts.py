@@ -499,8 +499,8 @@ def test_the_exact_step_s_numbers_are_the_study_s(planted: Callable[..., Path]) 
     assert found.changes[1:] == before.changes[1:]
     assert (before.to_public, found.to_public) == ("6 of 6", "5 of 6")
     assert found.to_plug_in == before.to_plug_in
-    assert "its last epoch is 40.00 (0.25) % off" in page(folder, "summary.md")
-    assert "as counting, 41.00 (0.25) %" in page(folder, "summary.md")
+    assert "has 40.00 (0.25) % at its last epoch" in page(folder, "summary.md")
+    assert "gives 41.00 (0.25) % once" in page(folder, "summary.md")
 
 
 @pytest.mark.parametrize(

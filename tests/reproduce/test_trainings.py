@@ -80,4 +80,4 @@ def test_the_pages_print_how_many_of_how_many_trainings_reach_each_printed_error
         runs += len(x)
     best, held_out, trained = (f"{count} of {runs}" for count in reached.values())
     assert f"By the true reward {best} trainings reach the printed error" in page
-    assert f"By a user's two rules {held_out} and {trained} do" in page
+    assert f"by the two rules on losses {held_out} and {trained}" in page
