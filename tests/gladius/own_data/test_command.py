@@ -46,9 +46,9 @@ def test_command_writes_what_fit_finds(choices, tmp_path):
 
 def test_states_where_an_action_never_occurs_are_counted(tmp_path, capsys):
     """At mileage 3 nobody replaces; silence where every pair occurs or r has features or a form."""
-    mileage = np.tile([1, 2, 3, 2], 30)
-    action = np.tile([0, 1, 0, 0, 1, 0, 0, 1], 15)
-    frame = pd.DataFrame({"mileage": mileage, "action": action, "id": 0, "period": range(120)})
+    mileage = np.tile([1, 2] * 18 + [3, 2], 6)  # so rare that the level of V does not rest on it
+    action = np.where(mileage == 3, 0, np.tile([0, 1, 1, 0], 57))
+    frame = pd.DataFrame({"mileage": mileage, "action": action, "id": 0, "period": range(228)})
     path, asked = tmp_path / "choices.csv", ["--state", "mileage", "--anchor-action", "1", *KEYS]
     frame.to_csv(path, index=False)
     main([str(path), *asked])
@@ -56,7 +56,7 @@ def test_states_where_an_action_never_occurs_are_counted(tmp_path, capsys):
     for other in (["--function-class", "sparse"], ["--method", "nfxp"]):
         main([str(path), *asked, *other])
         assert "never occur" not in capsys.readouterr().err
-    frame.loc[2, "action"] = 1
+    frame.loc[frame["mileage"].eq(3).idxmax(), "action"] = 1
     frame.to_csv(path, index=False)
     main([str(path), *asked])
     assert "never occur" not in capsys.readouterr().err
