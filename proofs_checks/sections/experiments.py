@@ -10,8 +10,7 @@ import mpmath
 import numpy as np
 from hypothesis import strategies as st
 
-from gladius import BusEngine
-from gladius.designs.bus import DUMMY_LIMIT
+from gladius.designs.bus import DUMMY_LIMIT, BusEngine
 from gladius.designs.efficiency import Bounds, bounds
 from gladius.validate import Array
 from proofs_checks.claims import printed_tables as paper

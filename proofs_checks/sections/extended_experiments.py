@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from gladius import BusEngine
+from gladius.designs.bus import BusEngine
 from gladius.validate import Array
 from proofs_checks.claims import printed_tables as paper
 from proofs_checks.claims.claims import CheckResult, at_least, at_most, claim, equal, weakest
