@@ -69,9 +69,6 @@ def run(
     smoke: Smoke = False,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     workers: Workers = 1,
-    dask: Annotated[
-        str | None, typer.Option(help="Run on the Dask cluster of this scheduler's address.")
-    ] = None,
     build: Annotated[Path, typer.Option(help="Folder of the finished cells.")] = runner.BUILD,
     out: Out = None,
     recompute_other_versions: Annotated[
@@ -84,7 +81,7 @@ def run(
     if smoke:
         full = duration(sum(costs(runner.GENERATED).values()))
         console.print(f"A full run took {full} of processor time on the machine in the README.")
-    options: dict[str, Any] = {"device": device, "workers": workers, "dask": dask}
+    options: dict[str, Any] = {"device": device, "workers": workers}
     options |= {"recompute_other_versions": recompute_other_versions, "long": long}
     try:
         outcome = runner.run(_load(names, kind), smoke=smoke, build=build, out=out, **options)

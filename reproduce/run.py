@@ -1,7 +1,7 @@
 """Run exhibits: compute the stale cells, write each exhibit as soon as its cells are there.
 
-Cells run in this process, in joblib's workers (loky) or on a Dask cluster. A worker computes the
-key of its cell from the files of its own checkout and refuses if it differs.
+Cells run in this process or in joblib's workers (loky). A worker computes the key of its cell from
+the files as it finds them, and refuses if it differs.
 """
 
 import os
@@ -14,7 +14,6 @@ from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -64,7 +63,6 @@ def run(
     smoke: bool = False,
     device: str = "cpu",
     workers: int = 1,
-    dask: str | None = None,
     build: Path = BUILD,
     out: Path | None = None,
     recompute_other_versions: bool = False,
@@ -80,7 +78,6 @@ def run(
         smoke: the small variant of each.
         device: cpu or cuda, for the cells that can use it.
         workers: loky processes; 0 computes in this process.
-        dask: address of a scheduler, whose workers compute instead.
         build: the store's folder.
         out: folder of the results; by default GENERATED, or SMOKE for a smoke run.
         recompute_other_versions: compute also the cells that other versions of Python or of a
@@ -124,7 +121,7 @@ def run(
         drawing.draw()
         expected = {job.cell.id: seconds[job.cell] for job in jobs}
         with progress(expected, max(workers, 1), Console()) as report_stored:
-            for job, text in computed(jobs, workers, dask):
+            for job, text in computed(jobs, workers):
                 try:
                     drawing.final[job.cell] = store.save(job.cell, text)
                 except OSError as error:
@@ -252,7 +249,7 @@ def disk_error(name: str, folder: Path, error: OSError, unwritten: str) -> Input
 # Many cells --------------------------------------------------------------------------------------
 
 
-def computed(jobs: Sequence[Job], workers: int, dask: str | None) -> Iterator[tuple[Job, str]]:
+def computed(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, str]]:
     """Each job with the text of its file, as they end.
 
     Raises:
@@ -263,10 +260,7 @@ def computed(jobs: Sequence[Job], workers: int, dask: str | None) -> Iterator[tu
     one_thread()
     paths = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
-    if workers == 0 and dask is None:
-        texts: Iterator[tuple[Cell, str]] = map(run_cell, jobs)
-    else:
-        texts = _by_joblib(jobs, workers) if dask is None else _by_dask(jobs, dask)
+    texts = _by_joblib(jobs, workers) if workers else map(run_cell, jobs)
     waiting = {job.cell: job for job in jobs}
     try:
         for cell, text in texts:
@@ -298,22 +292,3 @@ def _prepare_worker(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=end_with_parent, daemon=True).start()
-
-
-def _by_dask(jobs: Sequence[Job], address: str) -> Iterator[tuple[Cell, str]]:
-    """Not by joblib's backend, which waits for ever for a cell that is lost with its worker."""
-    try:
-        from distributed import Client, as_completed
-
-        client: Any = Client(address, timeout="10s")
-    except ImportError:
-        hint = "install the extra: pip install 'dask[distributed]'"
-        raise InputError("dask", address, hint) from None
-    except (OSError, ValueError) as error:
-        raise InputError("dask", address, f"no scheduler answers there ({error})") from None
-    with client:
-        futures = [client.submit(run_cell, job, pure=False) for job in jobs]
-        try:
-            yield from (future.result() for future in as_completed(futures))
-        finally:
-            client.cancel(futures)

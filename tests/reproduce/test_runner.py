@@ -178,26 +178,6 @@ def test_a_failed_cell_shows_the_real_error_and_is_tried_again_while_others_go_o
     assert set(numbers(tmp_path / "out")["status"]) == {"ok"}
 
 
-@pytest.mark.deep
-def test_a_cluster_that_loses_a_worker_midway_writes_the_same_bytes(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two worker processes, one of them killed in its cell; Dask gives that cell to another."""
-    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    killed = tmp_path / "killed"
-    exhibit = toy(trouble={"20A": "kill once"}, until=killed)
-    one = {"threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(n_workers=2, **one) as workers:
-        outcome = run(exhibit, dask=workers.scheduler_address)
-    assert killed.exists()
-    assert (len(outcome.computed), outcome.failed) == (6, {})
-    run(exhibit, name="here")
-    assert tables(tmp_path / "out") == tables(tmp_path / "outhere")
-    with pytest.raises(InputError, match="no scheduler answers there"):
-        run(toy(), dask="not an address")
-
-
 def tables(folder: Path) -> dict[str, bytes]:
     """The files with results; manifests have times."""
     return {name: text for name, text in files(folder).items() if "manifests" not in name}
