@@ -31,14 +31,14 @@ class FormulaDesign:
         formula: its text.
         features, actions: names of the variables.
         states: (m, d) those by which terms such as center(x) are computed.
-        ordering: of the terms: none, as they are written; degree, in results saved by 0.3.
+        ordering: of the terms: none, as they are written; degree, where 0.3 fitted it.
     """
 
     formula: str
     features: tuple[str, ...]
     actions: tuple[str, ...]
     states: Array
-    ordering: str = "degree"
+    ordering: str
 
     def __call__(self, states: Array) -> Array:
         with warnings.catch_warnings():

@@ -22,7 +22,7 @@ from gladius.model.estimate import Estimate, Refit
 from gladius.model.mdp import Categorical
 from gladius.model.parametric import FormBasis, positions
 from gladius.model.reward_form import FORBIDDEN, LinearReward
-from gladius.model.state_anchor import Exchange, StateAnchor
+from gladius.model.state_anchor import Exchange
 from gladius.own_data.formula import read_restrictions
 from gladius.own_data.frame import features
 from gladius.own_data.results import choices
@@ -705,11 +705,8 @@ class Results(Estimate):
         self, samples: Sequence[Transitions], options: Mapping[str, Any]
     ) -> list[Estimate | None]:
         """An estimate of each sample; None where it supports none."""
-        anchor = self.anchor
-        if self.exchange is not None and not isinstance(anchor, StateAnchor):  # saved by 0.3
-            anchor = StateAnchor(**vars(anchor), exchange=self.exchange)
         try:
-            fits = fits_of(self.name, self.weights, samples, anchor, self.discount, options)
+            fits = fits_of(self.name, self.weights, samples, self.anchor, self.discount, options)
         except InputError:
             if len(samples) == 1:
                 return [None]

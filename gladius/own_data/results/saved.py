@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
@@ -30,43 +29,13 @@ from gladius.validate import Array, InputError, MissingError, needs_torch
 
 FILES = ("results.json", "arrays.npz")
 CHECKSUMS = "SHA256SUMS"
-FORMAT = 3  # of the files; those of 0.3, the first, do not name theirs, and 0.4 wrote the second
-SUMMED = 3  # the first format with checksums
-# module that a file of 0.3 may name -> today's, both within `gladius`
-MOVED = {
-    "anchor": "panel.anchor",
-    "baselines.choice_logit": "solvers.choice_logit",
-    "baselines.plug_in": "model.inversion",
-    "estimate": "model.estimate",
-    "estimator": "own_data.erm.estimator",
-    "exchange": "model.state_anchor",
-    "formula": "own_data.formula",
-    "function_classes": "paper.function_classes",
-    "increments": "model.increments",
-    "linear_reward": "model.reward_form",
-    "mdp": "model.mdp",
-    "networks": "solvers.networks",
-    "parametric": "model.parametric",
-    "results": "own_data.results.results",
-    "rows.data": "own_data.erm.observations.features",
-    "rows.network": "own_data.erm.observations.network",
-    "rows.sparse": "own_data.erm.observations.sparse",
-    "smooth": "own_data.erm.smooth",
-    "transition_probabilities": "model.frequencies",
-    "transitions": "panel.record",
-    "worlds.bus": "designs.bus",
-    "worlds.inputs_bus": "designs.inputs_bus",
-}
+FORMAT, READ = 3, (2, 3)  # of the files; 0.4 wrote 2, which has no checksums
 # beginning of a name in a file of 0.4 -> today's
-MOVED_SINCE = {
+MOVED = {
     "erm.": "own_data.erm.",
     "model.formula:": "own_data.formula:",
     "results.": "own_data.results.",
 }
-DROPPED = ("wider",)  # fields of objects in older files
-# methods whose results in older files have standard errors, which are found again
-HAD_ERRORS = {"nfxp", "ccp", "mpec", "ml_irl[exact]", "plug_in"}
-HAD_ERRORS |= {"profiled_erm smooth", "profiled_erm sparse"}
 SEQUENCES = {"tuple": tuple, "list": list}
 
 
@@ -100,7 +69,7 @@ def load(folder: Path | str, *, trust: Sequence[str] = ()) -> Any:
 
     The checksums in `SHA256SUMS` find accidents, such as a file that is cut or was edited. They are
     no protection from malice: whoever changes a file can write its checksum as well. Folders of
-    releases up to 0.4 have none.
+    0.4 have none, and those of 0.3 are not read.
 
     Args:
         folder: that of `save`.
@@ -122,18 +91,17 @@ def load(folder: Path | str, *, trust: Sequence[str] = ()) -> Any:
     with _intact(json_file):
         text = json_file.read_text("utf-8")
         content = json.loads(text)
-        number = int(content.get("format", 1))
-    if not 1 <= number <= FORMAT:
-        hint = f"this release reads formats 1 to {FORMAT}: load it with the release that wrote it"
+        number = int(content.get("format", 1))  # 0.3 named none
+    if number not in READ:
+        hint = f"this release reads formats {READ}: load it with the release that wrote it"
         raise InputError("format", number, hint)
-    if number >= SUMMED and not has_sums:
+    if number == FORMAT and not has_sums:
         raise InputError("folder", str(folder), f"it has no {CHECKSUMS}: name one of `save`")
     with _intact(array_file), array_file.open("rb") as file, np.load(file) as stored:
         arrays = dict(stored)  # of pickled objects there are none: `np.load` refuses them
     with _intact(json_file), needs_torch("folder", str(folder)):
-        content = content if number == FORMAT else json.loads(_in_todays_names(text, number))
-        value = content["value"] if number > 1 else content
-        return _decoded(value, arrays, trust)
+        content = content if number == FORMAT else json.loads(_in_todays_names(text))
+        return _decoded(content["value"], arrays, trust)
 
 
 @contextmanager
@@ -178,19 +146,10 @@ def _files(folder: Path | str) -> list[Path]:
     return [Path(folder) / name for name in FILES]
 
 
-def _in_todays_names(text: str, number: int) -> str:
-    """The JSON file of an older format, whose modules have moved since."""
-    if number > 1:
-        for old, new in MOVED_SINCE.items():
-            text = text.replace(f'"gladius.{old}', f'"gladius.{new}')
-        return text
+def _in_todays_names(text: str) -> str:
+    """The JSON file of 0.4, whose modules have moved since."""
     for old, new in MOVED.items():
-        text = text.replace(f'"gladius.{old}:', f'"gladius.{new}:')
-    text = text.replace(
-        "paper.function_classes:anchored_line", "own_data.erm.estimator:anchored_line"
-    )
-    if re.search('"gladius (smooth|sparse|mlp)"', text):  # our own estimator
-        text = re.sub('"gladius( smooth| sparse| mlp|)"', r'"profiled_erm\1"', text)
+        text = text.replace(f'"gladius.{old}', f'"gladius.{new}')
     return text
 
 
@@ -255,9 +214,7 @@ def _decoded(value: Any, arrays: dict[str, Array], trust: Sequence[str]) -> Any:
 
     ((kind, content), *_) = value.items()
     if kind == "object":
-        entries = {n: again(entry) for n, entry in value["fields"].items() if n not in DROPPED}
-        if entries.get("method") in HAD_ERRORS and "basis" not in entries:
-            entries["basis"] = Refit()
+        entries = {name: again(entry) for name, entry in value["fields"].items()}
         made = trusted.record(content, trust)(**entries)
         if isinstance(made, FormulaDesign) and not trusted.is_trusted("formulaic", trust):
             trusted.check_formula(made)
