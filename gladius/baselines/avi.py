@@ -11,8 +11,7 @@ beta-contraction: with one-hot functions it converges to the semi-gradient's sol
 
 Implementation choices, besides the list in td_ccp.py:
 
-- F is a network by default, or least squares in one_hot functions. The authors' simulations take
-  random forests; their theory covers networks.
+- F is a network. The authors' simulations take random forests; their theory covers networks.
 - One network has an output for each action and each column of h and g, and starts from the weights
   of the step before. After Adam the output layer is solved for, with the weight of one observation
   on Adam's solution, which limits the extrapolation to actions never taken.
@@ -31,18 +30,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gladius.baselines.semi_gradient import at_pairs, combination, make_basis
-from gladius.baselines.td_ccp import ONE_HOT, FirstStep, Recursion, basis_name, two_step
+from gladius.baselines.td_ccp import FirstStep, Recursion, two_step
 from gladius.model.estimate import Estimate, StateFunction
 from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.solvers import networks as nets
-from gladius.solvers.newton import SINGULAR
-from gladius.validate import Array, check_choice, check_positive, check_whole, generators
+from gladius.validate import Array, check_positive, check_whole, generators
 
 TITLE, NEEDS = "AVI", ("next", "form")
-CLASSES = ("network", "one_hot")
 HIDDEN = (20, 20)
 TRAINING = nets.Training(steps=50, tolerance=1e-300)  # of each regression, units tanh
 FULL_BATCH, BATCH = 2048, 512  # up to so many pairs a step uses all of them, else a batch
@@ -55,7 +51,6 @@ def fit(
     discount: float,
     *,
     reward: LinearReward | None = None,
-    regression: str = "network",
     iterations: int = 20,
     tolerance: float = 0.01,
     rng: int | Sequence[np.random.Generator] = 0,
@@ -64,27 +59,23 @@ def fit(
 
     Args:
         reward: the form, z and the given part of the reward.
-        regression: network, or least squares in one_hot functions.
         iterations: J, counting the start.
         tolerance: stop once the relative change is below it.
         rng: for the networks.
     """
-    check_choice("regression", regression, CLASSES)
     check_whole("iterations", iterations, 2)
     check_positive("tolerance", tolerance)
     rngs = [generator.spawn(1)[0] for generator in generators(rng, len(data))]
-    is_network = regression == "network"
 
     def learner(recursions: Sequence[Recursion]) -> list[FirstStep]:
-        regressor = Networks(recursions, rngs) if is_network else LeastSquares(recursions)
-        return iterate(recursions, regressor, iterations, tolerance)
+        return iterate(recursions, Networks(recursions, rngs), iterations, tolerance)
 
-    return two_step("avi", data, anchor, discount, reward, learner, None if is_network else ONE_HOT)
+    return two_step("avi", data, anchor, discount, reward, learner, None)
 
 
 def iterate(
     recursions: Sequence[Recursion],
-    regression: LeastSquares | Networks,
+    regression: Networks,
     iterations: int,
     tolerance: float,
 ) -> list[FirstStep]:
@@ -124,34 +115,6 @@ def relative_change(recursion: Recursion, before: Array, after: Array) -> float:
     variance = recursion.mean((f - recursion.mean(f)) ** 2)
     ratios = np.where(square > 0, square / np.where(variance > 0, variance, np.nan), 0.0)
     return float(np.sqrt(np.max(np.where(np.isnan(ratios), np.inf, ratios))))
-
-
-class LeastSquares:
-    """Weighted least squares in each data set's basis; pairs count as often as they depart."""
-
-    steps, name = 0, basis_name(ONE_HOT)
-
-    def __init__(self, recursions: Sequence[Recursion]) -> None:
-        self.bases = [make_basis(recursion) for recursion in recursions]
-        self.values, self.solvers = [], []
-        for recursion, basis in zip(recursions, self.bases, strict=True):
-            values = at_pairs(basis, recursion.data)
-            weighted = recursion.data.departures[:, None] * values
-            self.values.append(values)
-            gram = values.T @ weighted  # zero for pairs that never depart
-            self.solvers.append(np.linalg.pinv(gram, rcond=SINGULAR) @ weighted.T)
-        self.coefficients = [np.empty(0)] * len(recursions)
-
-    def fit(self, targets: Sequence[Array], active: NDArray[np.bool_]) -> list[Array]:
-        """(P, c) fitted values at all pairs from (P, c) targets; inactive data sets stay."""
-        for r in np.flatnonzero(active).tolist():
-            self.coefficients[r] = self.solvers[r] @ targets[r]
-        return [v @ w for v, w in zip(self.values, self.coefficients, strict=True)]
-
-    def functions(self) -> list[StateFunction]:
-        """The last fit as maps from features to (n, A, c)."""
-        fits = zip(self.bases, self.coefficients, strict=True)
-        return [partial(combination, *fit) for fit in fits]
 
 
 def rescaled(network: nets.Network, centre: Array, scale: Array, states: Array) -> Array:

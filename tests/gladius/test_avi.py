@@ -1,5 +1,6 @@
 """Approximate value iteration against the fixed point that it iterates towards."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,9 @@ from linear_models import extra
 
 import gladius
 from gladius.baselines import avi, semi_gradient
-from gladius.baselines.avi import LeastSquares, iterate, relative_change
+from gladius.baselines.avi import iterate, relative_change
 from gladius.baselines.sarsa import sarsa_tuples
+from gladius.baselines.semi_gradient import at_pairs, combination, make_basis
 from gladius.baselines.td_ccp import ONE_HOT, make_recursion
 from gladius.designs.bus import BUS_REWARD, BusEngine
 from gladius.panel.record import Transitions
@@ -37,13 +39,30 @@ def h_and_g(continuation: Any) -> Array:
     return np.asarray(table[data.departures > 0])
 
 
+class Indicators:
+    """In the place of the networks: least squares in the indicators of the pairs of RECURSION."""
+
+    steps, name = 0, "one_hot"
+    basis = make_basis(RECURSION)
+    values = at_pairs(basis, RECURSION.data)
+    inverse = np.linalg.pinv(values * (RECURSION.data.departures > 0)[:, None])
+
+    def fit(self, targets: list[Array], _: Any) -> list[Array]:
+        self.coefficients = self.inverse @ targets[0]
+        return [self.values @ self.coefficients]
+
+    def functions(self) -> list[Any]:
+        return [partial(combination, self.basis, self.coefficients)]
+
+
 def test_one_hot_iteration_reaches_the_semi_gradient_at_the_rate_of_a_contraction() -> None:
     limit = h_and_g(semi_gradient.learn([RECURSION])[0].continuation)
     start = RECURSION.mean(RECURSION.flow)[:2] / (1 - BETA)
     first = np.max(np.abs(start - limit[:, :2]))
     gap = {}
     for count in (20, 100, 400):
-        (found,) = iterate([RECURSION], LeastSquares([RECURSION]), count, 1e-300)
+        regression: Any = Indicators()
+        (found,) = iterate([RECURSION], regression, count, 1e-300)
         table = h_and_g(found.continuation)
         gap[count] = float(np.max(np.abs(table[:, :2] - limit[:, :2])))
         assert gap[count] <= BETA ** (count - 1) * first + 1e-9

@@ -148,7 +148,7 @@ def test_a_form_without_the_anchor_must_have_its_reward_as_offset(name: str) -> 
         assert (field, said.split(":")[0]) == ("reward.offset", "reward.offset = -2.0")
         assert f"is {reward}: give the anchor's reward in `offset`" in said
     if name in ("avi", "samq"):  # control, of which a network's training would be the most
-        options |= {"regression": "one_hot"} if name == "avi" else {"training": Training(steps=1)}
+        options |= {"iterations": 2} if name == "avi" else {"training": Training(steps=1)}
     data = times(DATA, 5)
     given: dict[str, Any] = {"discount": 0.9, **options}
     assert fit(data, name, anchor_action=0, anchor_reward=-2.0, **given).method
