@@ -201,9 +201,10 @@ def fit(
     if np.asarray(discount).dtype.kind in "US":
         raise InputError("discount", discount, "give a number, without quotation marks")
     beta = check_discount(discount)
-    if method == "profiled_erm":  # loaded below, its torch would keep the caller's threads
-        with suppress(ModuleNotFoundError):  # the class smooth does without torch
-            import_module(ROW_CLASSES["sparse"])
+    default = "smooth" if data[0].states.shape[1] == 1 else "sparse"
+    if method == "profiled_erm" and options.get("function_class", default) in [*ROW_CLASSES]:
+        with suppress(ModuleNotFoundError):  # which is said below
+            import_module(ROW_CLASSES["sparse"])  # loaded there, its time would be the fit's
     if is_needed:
         for i, rows in enumerate(data):
             _check_path(rows, anchor, beta, "" if is_single else f" of data set {i}")

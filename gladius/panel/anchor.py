@@ -10,12 +10,13 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from gladius.panel.record import Counts, Integers, Transitions, distinct_rows
-from gladius.panel.ties import TIE
+from gladius.panel.ties import EPS, TIE
 from gladius.validate import Array, InputError, asked, check_finite
 
 LARGEST_BORROWED_SHARE = 0.5  # of observations in states where the anchor was never taken
 TREE_WIDTH = 10  # features; with more, comparing all pairs is faster than a tree
 DISTANCES = 10_000_000  # in memory at a time
+CANDIDATES = 20  # states beside which a new one has its exact distances; with more, beside all
 FAR = 1e6  # ranges; from so far away all states are about equally near
 
 AnchorReward = float | str | Array | Callable[[Array], Array]
@@ -168,10 +169,35 @@ def nearest(states: Array, new: Array) -> Integers:
         near = tree.query_ball_point(targets[is_tied], distance[is_tied, 0] * (1 + TIE))
         closest[is_tied] = [min(states) for states in near]
         return closest
+    norms = np.einsum("md,md->m", points, points)
     batches = np.array_split(targets, 1 + len(targets) * len(points) // DISTANCES)
-    squares = (cdist(batch, points, "sqeuclidean") for batch in batches)
-    near = [one <= one.min(axis=1, keepdims=True) * (1 + TIE) for one in squares]
-    return np.concatenate([np.argmax(one, axis=1) for one in near]).astype(np.int64)
+    return np.concatenate([_first_of_all(batch, points, norms) for batch in batches])
+
+
+def _first_of_all(targets: Array, points: Array, norms: Array) -> Integers:
+    """(n,) index of the first of the nearest (m, d) points, whose squared norms are given.
+
+    |x - p|^2 - |x|^2 is a product of matrices, but far from the point 0 it loses digits. The points
+    that may be nearest for all its error are candidates, and have their distances computed.
+    """
+    rough = targets @ (-2.0 * points.T)
+    rough += norms
+    own, least = np.einsum("nd,nd->n", targets, targets), rough.min(axis=1)
+    # of two sums of 2 d + 1 numbers whose absolute values add up to at most 2 (|x|^2 + |p|^2)
+    error = 8 * (points.shape[1] + 1) * EPS * (own + norms.max())
+    row, point = np.nonzero(rough <= (least + error + 2 * TIE * (least + own + error))[:, None])
+    is_few = np.bincount(row, minlength=len(targets)) <= CANDIDATES
+    row, point = row[is_few[row]], point[is_few[row]]
+    squares = np.sum((targets[row] - points[point]) ** 2, axis=1)
+    least[:] = np.inf
+    np.minimum.at(least, row, squares)
+    is_near = squares <= least[row] * (1 + TIE)
+    closest = np.zeros(len(targets), dtype=np.int64)
+    closest[row[is_near][::-1]] = point[is_near][::-1]  # of several the first, assigned last
+    if not np.all(is_few):
+        squares = cdist(targets[~is_few], points, "sqeuclidean")
+        closest[~is_few] = np.argmax(squares <= squares.min(axis=1, keepdims=True) * (1 + TIE), 1)
+    return closest
 
 
 def check_anchor_support(counts: Counts, action: int) -> None:

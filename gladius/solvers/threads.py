@@ -9,6 +9,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from types import ModuleType
 
 from threadpoolctl import threadpool_limits
 
@@ -30,7 +32,7 @@ def one_thread(*states: Array) -> Iterator[None]:
     """Within it BLAS, OpenMP and torch use one thread, unless a data set is large.
 
     The caller's setting is restored, also after an exception. Libraries that are loaded within keep
-    theirs. Within another such context nothing changes.
+    theirs, unless `load` loads them. Within another such context nothing changes.
 
     Args:
         states: (n, d) features of each data set; one is large with more than LARGEST distinct rows.
@@ -47,6 +49,23 @@ def one_thread(*states: Array) -> Iterator[None]:
     finally:
         with _LOCK:
             _OPEN.pop(own)()
+
+
+def load(name: str) -> ModuleType:
+    """The module of a name; if it is within `one_thread` that it loads torch, that has one too."""
+    had_torch = "torch" in sys.modules
+    module = import_module(name)
+    if had_torch or "torch" not in sys.modules or threading.get_ident() not in _OPEN:
+        return module
+    with _LOCK:
+        of_torch, of_others = _limit(), next(iter(_OPEN.values()))
+
+        def restore() -> None:
+            of_torch()
+            of_others()
+
+        _OPEN.update(dict.fromkeys(_OPEN, restore))
+    return module
 
 
 def _is_large(states: Array) -> bool:

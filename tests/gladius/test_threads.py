@@ -94,7 +94,7 @@ def test_every_method_fits_on_one_thread_with_the_same_bits(
 FRESH = """
 import sys, numpy as np, gladius
 rng = np.random.default_rng(0)
-states = rng.normal(size=(400, 3))
+states = rng.normal(size=(400, int(sys.argv[1])))
 data = gladius.Transitions(states, np.arange(400) % 2, states[::-1].copy(), np.arange(400) // 20)
 seen = []
 def reward(states):
@@ -106,10 +106,14 @@ print(seen[-1], sys.modules["torch"].get_num_threads())
 """
 
 
-def test_the_first_fit_of_a_process_has_one_thread_too() -> None:
-    """The caller has not imported torch: whatever loads it does so before the limit."""
+@pytest.mark.parametrize("features", [1, 3])
+def test_the_first_fit_of_a_process_has_one_thread_too(features: int) -> None:
+    """The caller has not imported torch: it is loaded before the limit, or limited as it is.
+
+    The latter is where one feature has states that hardly repeat, which only the fit finds out.
+    """
     two = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "2")
-    told = [sys.executable, "-W", "ignore", "-c", FRESH]
+    told = [sys.executable, "-W", "ignore", "-c", FRESH, str(features)]
     done = subprocess.run(told, env=os.environ | two, capture_output=True, text=True)
     assert done.stdout.split() == ["1", "2"], done.stderr
 

@@ -24,9 +24,10 @@ from gladius.own_data.erm.observations.selection import (
     significant_products,
 )
 from gladius.own_data.erm.observations.sparse import with_anchor
+from gladius.panel import anchor
 from gladius.panel.anchor import Anchor, nearest
 from gladius.panel.record import Counts
-from gladius.panel.ties import EPS, near_least, ranking
+from gladius.panel.ties import EPS, TIE, near_least, ranking
 from gladius.paper.stability import stability
 from gladius.solvers.networks import adam, no_moments
 from gladius.validate import Array
@@ -69,6 +70,23 @@ def test_the_nearest_state_is_that_in_ranges_whatever_the_units(states: Array, n
     distances = np.sum((new[:, None] - states) ** 2, axis=2)
     found = distances[np.arange(5), nearest(states * [1e4, 1e-4], new * [1e4, 1e-4])]
     assert found.tolist() == distances.min(axis=1).tolist()  # distances are whole numbers
+
+
+wide = arrays(float, (8, 11), elements=st.integers(0, 4))
+
+
+@given(wide, wide, st.sampled_from([1.0, -(2.0**10), 2.0**30]), st.sampled_from([1, 20]))
+def test_of_many_features_the_nearest_state_is_that_of_all_distances(
+    states: Array, new: Array, far: float, candidates: int
+) -> None:
+    """Both of few and of many candidates; ranges are 4, so that no number here is rounded."""
+    states, new = np.vstack([states, np.zeros(11), np.full(11, 4.0)]), far * new
+    within = np.clip(new, -4 * anchor.FAR, 4 + 4 * anchor.FAR)
+    squares = np.sum((within[:, None] - states) ** 2, axis=2)
+    is_near = squares <= squares.min(axis=1, keepdims=True) * (1 + TIE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(anchor, "CANDIDATES", candidates)
+        assert nearest(states, new).tolist() == np.argmax(is_near, axis=1).tolist()
 
 
 @pytest.mark.parametrize(("scale", "start"), ROUNDINGS)

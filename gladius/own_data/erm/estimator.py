@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -55,6 +54,7 @@ from gladius.own_data.erm.misfit import PER_COEFFICIENT, RARE
 from gladius.own_data.erm.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
 from gladius.panel.anchor import Anchor, check_anchor_support
 from gladius.panel.record import Counts, Transitions, group, never_followed
+from gladius.solvers.threads import load
 from gladius.validate import Array, InputError, check_choice, check_options, check_positive
 
 TITLE, NEEDS = "Profiled ERM", ("next", "anchor")
@@ -143,7 +143,7 @@ def _fit_observations(
     options: dict[str, Any],
 ) -> list[Estimate]:
     """Estimates of the data sets, one after the other, by the module of a class."""
-    module = import_module(ROW_CLASSES[function_class])
+    module = load(ROW_CLASSES[function_class])
     check_options(module.Options, options)
     class_options = module.Options(**options)
     for r, one in enumerate(data):
