@@ -253,7 +253,7 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
 STATEMENTS = {"gladius": 6_624, "gladius/own_data": 4_892, "proofs_checks": 6_961}
-STATEMENTS |= {"reproduce": 8_100, "tests": 18_688}
+STATEMENTS |= {"reproduce": 8_135, "tests": 18_760}
 
 
 def sources(package: str) -> dict[str, str]:

@@ -23,7 +23,7 @@ from reproduce.pages.numbers import Numbers, printed, ratios
 from reproduce.pages.trainings import Size
 from reproduce.paper import compare, origins, scorecard
 from reproduce.paper.judge import DIFFERS, UNCLEAR, number
-from reproduce.paper.published import MILEAGE_TABLES, PROCEDURE
+from reproduce.paper.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
 from reproduce.paper.scorecard import Account
 from reproduce.paper.targets import MET
 
@@ -501,18 +501,29 @@ class Digits:
     exact: int
     found: int  # of the exact: helped to find a seed or the digits
     entries: int  # of Table 1
+    quantities: int  # distinct ones that are exact, which are these three:
+    scored: int  # in the scorecard
+    inputs: int  # rewards of the design
+    bracketed: int
 
 
-def digits(_: Numbers) -> Digits:
-    """By the rules of `origins.csv`, whatever was run."""
+def digits(numbers: Numbers) -> Digits:
+    """By the rules of `origins.csv`, whatever was run; the scorecard's are those of its lines."""
     counts, entries = origins.counts(), origins.shares()["entries"]
-    found = counts["exact, found from it"]["numbers"]
+    exact, found = counts["exact"], counts["exact, found from it"]
+    groups = scorecard.group_counts(numbers.verdicts)
+    given = numbers.verdicts[numbers.verdicts["verdict"].eq(compare.GIVEN)]
+    given = given[given["provenance"].eq("exact") & given["exhibit"].ne(origins.NOT_COUNTED)]
     return Digits(
         printed=counts["all"]["numbers"] - entries,
         brackets=counts["all"]["brackets"],
-        exact=counts["exact"]["numbers"] + found,
-        found=found,
+        exact=exact["numbers"] + found["numbers"],
+        found=found["numbers"],
         entries=entries,
+        quantities=exact["distinct"] + found["distinct"],
+        scored=sum(int(line["exact"]) for line in groups if line["rule"] != FEASIBLE),
+        inputs=given["quantity"].nunique(),
+        bracketed=exact["brackets"] + found["brackets"],
     )
 
 

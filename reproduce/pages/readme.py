@@ -5,6 +5,10 @@ The texts are templates (`reproduce/templates`). This module says what they are 
 
 import re
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from decimal import Decimal
+from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +46,9 @@ SECTIONS = {
     "claims": "claims.md",
     "machines": "machines.md",
 }
+OUTPUT = "output"  # the section below the example, with what that prints
+EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
 def update(
@@ -68,7 +75,7 @@ def contents(
     """File -> its text: the README, RESPONSE.md, PAGES, VERDICTS_FILE and the ledger's pages.
 
     The README has a line `<!-- NAME: ... -->` before and `<!-- /NAME -->` after each section of
-    SECTIONS. `folder` has the results, `problems` are those that `check` finds in it.
+    SECTIONS and OUTPUT. `folder` has the results, `problems` are those that `check` finds in it.
 
     Raises:
         InputError: the README lacks a mark.
@@ -77,7 +84,7 @@ def contents(
     link = folder.relative_to(ROOT).as_posix() if is_inside else folder.as_posix()
     about = {"link": link, "mark": MARK}
     about |= describe(exhibits, problems, folder)
-    text = readme.read_text("utf-8")
+    text = renewed(readme.read_text("utf-8"))
     for name, template in SECTIONS.items():
         text = section(text, name, rendered(template, folder, about))
     beside = about | {"link": "."}
@@ -198,3 +205,42 @@ def section(text: str, name: str, content: str) -> str:
         raise InputError("readme", "README.md", hint)
     inside = f"<!-- {name}: generated -->\n{content}\n<!-- /{name} -->"
     return pattern.sub(lambda _: inside, text, count=1)
+
+
+def renewed(text: str) -> str:
+    """The README with what its example prints in the section OUTPUT.
+
+    A block that agrees with that stays, so that another machine's rounding changes no page.
+
+    Raises:
+        InputError: there is no example, or the section lacks a mark.
+    """
+    code = EXAMPLE.search(text)
+    if code is None:
+        raise InputError("readme", "README.md", "put an example into it, a block of python")
+    new = section(text, OUTPUT, f"```text\n{printed(code[1])}```")
+    return text if agrees(text, new) else new
+
+
+@cache
+def printed(code: str) -> str:
+    """What a program prints."""
+    with redirect_stdout(StringIO()) as output:
+        exec(code, {})
+    return output.getvalue()
+
+
+def agrees(old: str, new: str) -> bool:
+    """Whether two texts have the same words, and numbers to a unit of the last decimal printed.
+
+    A number without decimals is a count, and has to be the same.
+    """
+    words = [NUMBER.sub("#", text).split() for text in (old, new)]
+    pairs = zip(*(NUMBER.findall(text) for text in (old, new)), strict=False)
+    return words[0] == words[1] and all(_is_near(*pair) for pair in pairs)
+
+
+def _is_near(old: str, new: str) -> bool:
+    numbers = [Decimal(text.replace(",", "")) for text in (old, new)]
+    digits = min(int(number.as_tuple().exponent) for number in numbers)
+    return abs(numbers[0] - numbers[1]) <= (Decimal(1).scaleb(digits) if digits else 0)

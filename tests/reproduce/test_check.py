@@ -28,9 +28,10 @@ from reproduce.pages import readme, response
 from tests.reproduce.toys import files, toy
 
 Run = Callable[..., runner.Outcome]
-SECTIONS = ("summary", "answers", "exhibits", "machines", "claims")
+SECTIONS = ("summary", "answers", "exhibits", "machines", "output", "claims")
+EXAMPLE = "```python\nprint(f'{2_000:,} rows, r = {7 / 3:.3f}')\n```"
 PAGE = "\n".join(
-    ["before", *(f"<!-- {n}: any -->\nold\n<!-- /{n} -->" for n in SECTIONS), "after\n"]
+    ["before", EXAMPLE, *(f"<!-- {n}: any -->\nold\n<!-- /{n} -->" for n in SECTIONS), "after\n"]
 )
 LEDGER = runner.GENERATED / "claims.csv"
 SIGNS = 130  # of a verdict
@@ -319,7 +320,8 @@ def test_the_readme_has_a_line_an_exhibit_with_a_mark_where_check_says_so(
     assert {p.name for p in changed} - {p.name for p in readme.claims(out)} <= pages
     assert len(changed) == len(pages) + len(readme.claims(out))
     text = path.read_text()
-    assert text.startswith(f"before\n<!-- {SECTIONS[0]}: generated -->")
+    assert text.startswith(f"before\n{EXAMPLE}\n<!-- {SECTIONS[0]}: generated -->")
+    assert "<!-- output: generated -->\n```text\n2,000 rows, r = 2.333\n```\n<!-- /out" in text
     assert text.endswith("<!-- /claims -->\nafter\n")
     assert "old\n" not in text
     assert "Not drawn yet" in text  # the findings, which read exhibits that this folder lacks
@@ -332,6 +334,28 @@ def test_the_readme_has_a_line_an_exhibit_with_a_mark_where_check_says_so(
     change(out, code="0")
     readme.update(path, [toy()], check.check([toy()], out), out)
     assert "`python -m reproduce check` says: older code" in (out / "EXHIBITS.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("block", "stays"),
+    [
+        ("2,000 rows, r = 2.333", True),
+        ("2,000 rows,   r = 2.334", True),  # a unit of the last digit
+        ("2,000 rows, r = 2.33", False),  # a trailing zero may be gone, other digits not
+        ("2,000 rows, r = 2.335", False),
+        ("2,001 rows, r = 2.333", False),  # a count is no rounded number
+        ("2,000 lines, r = 2.333", False),
+        ("2,000 rows, r = 2.333, 1", False),
+    ],
+)
+def test_the_block_below_the_example_is_renewed_where_it_is_not_printed(
+    block: str, stays: bool
+) -> None:
+    text = f"{EXAMPLE}\n<!-- output: generated -->\n```text\n{block}\n```\n<!-- /output -->"
+    right = text.replace(block, "2,000 rows, r = 2.333")
+    assert readme.renewed(text) == (text if stays else right)
+    with pytest.raises(InputError, match="put an example into it"):
+        readme.renewed(text.removeprefix(EXAMPLE))
 
 
 def test_machines_and_times_are_those_of_the_manifests(tmp_path: Path) -> None:

@@ -127,23 +127,6 @@ def test_the_time_of_an_exhibit_leaves_out_its_cells_of_hours(
         assert numbers.Numbers(tmp_path).time(["table_2_author"], is_long) == expected
 
 
-def test_the_claims_of_the_paper_are_counted_and_not_ours() -> None:
-    ledger = pd.read_csv(GENERATED / "claims.csv", dtype=str)
-    printed = ledger["printed"] == "yes"
-    page = readme.rendered("claims.md", GENERATED, {"link": ".", "is_older": False})
-    assert f"Of {printed.sum()} statements in the paper" in page
-    fails = ledger[printed & (ledger["verdict"] == "fails")]
-    assert f"{len(fails)} are false as printed" in page
-    verdicts, _, severities = page.partition("Of the false, ")
-    kinds = r"(\d+) (?:hold|need|are|misprints|imprecise|vacuous|undecidable)"
-    assert sum(map(int, re.findall(kinds, verdicts))) == printed.sum()
-    reached = severities.replace("(findings 3 and 4)", "").partition("See")[0]
-    assert sum(map(int, re.findall(r"\d+", reached))) == len(fails)
-    assert "hold as printed, 1 of printed means alone" in page  # abstract.outperforms
-    conclusions = (fails["severity"] == "conclusion").sum()
-    assert f"{conclusions} a conclusion from data" in reached
-
-
 def test_the_findings_stand_without_the_trainings_of_hours(tmp_path: Path) -> None:
     """A clean checkout draws Table 2's exhibit without them, and then writes the README."""
     shutil.copytree(GENERATED, tmp_path, dirs_exist_ok=True)

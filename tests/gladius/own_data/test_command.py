@@ -152,17 +152,35 @@ def run(page: str) -> dict[str, object]:
     return names
 
 
+NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
+
+
+def starts_with(shown: str, block: str) -> bool:
+    """Whether an output begins with a block: its words, and decimals to a unit of their last."""
+    texts = "".join(shown.splitlines(keepends=True)[: block.count("\n")]), block
+    words = [re.sub(NUMBER, "#", text).split() for text in texts]
+    found, stated = (re.findall(NUMBER, text) for text in texts)
+    digits = np.array([len(x.partition(".")[2]) for x in stated])
+    values = [np.array([float(x.replace(",", "")) for x in of]) for of in (found, stated)]
+    near = np.where(digits, 1.001 * 10.0**-digits, 0.0)  # a count is the same
+    return words[0] == words[1] and bool(np.all(np.abs(values[0] - values[1]) <= near))
+
+
 @pytest.mark.parametrize("page", [readme, your_data])
 def test_examples_of_the_pages_run(page, capsys):
     names = run(page())
-    printed = re.findall(r"```text\n(.*?)```", your_data(), re.S)
     shown = capsys.readouterr().out
-    assert shown.startswith(printed[0])
+    blocks = re.findall(r"```text\n(.*?)```", page(), re.S)
+    renew = "python -m reproduce readme writes README's block, of which your_data.md has the start"
+    assert starts_with(shown, blocks[0]), f"{renew}:\n{shown}"
+    assert shown.count("\n") == blocks[0].count("\n") or page is your_data  # it is all of it
+    wrong = re.sub(r"\.(\d)", lambda x: f".{(int(x[1]) + 2) % 10}", blocks[0], count=1)
+    assert not any(starts_with(shown, x) for x in (wrong, blocks[0].replace("action", "choice")))
     estimate = names["estimate"]
     assert estimate.diagnostics.converged
     np.testing.assert_allclose(estimate.reward(np.array([[1.0]]), 1), -5.0)
     if page is your_data:
-        assert printed[1] in shown
+        assert starts_with(shown[shown.index(blocks[1].partition("\n")[0]) :], blocks[1]), shown
         np.testing.assert_allclose(names["fit"].params.sort_index(), [-5.0, -1.0], rtol=0.1)
         after, before = names["after"](estimate)[1], estimate.predict([[5.0]])[1][0]
         assert after < before - 0.01
