@@ -109,7 +109,7 @@ def test_a_cell_scores_what_a_user_would_get() -> None:
 def test_inputs_chosen_by_score_tests_are_those_of_the_fit_alone() -> None:
     """With mileage alone chosen it is a fit to mileage alone; the true reward is in no fit."""
     cell = fitting("gladius", 1, True, ORACLE | {"select": False}, inputs=4, chosen_by=SCORES)
-    result = compute(cell)
+    result = cell.function()(cell)
     train, test = BusEngine(dummies=4).simulate(50, seeds.generators(cell)[0]).split(0.8)
     assert cells.by_scores(train, BusEngine(dummies=4)).tolist() == [0]
     alone = cells.of_columns(train, np.array([0]))
@@ -119,6 +119,18 @@ def test_inputs_chosen_by_score_tests_are_those_of_the_fit_alone() -> None:
     error = mape(cells.OfColumns(found.reward_function, np.array([0])), test, BusEngine().reward)
     assert result.replications["MAPE"][0] == pytest.approx(error)
     assert result.replications[cells.USED] == [1.0, 1.0]
+
+
+def test_only_cells_that_use_our_own_estimator_rest_on_its_code() -> None:
+    """A change for users makes no hours of GLADIUS stale; the type of cells has ROW_CLASSES."""
+    definitions, found = Definitions(), dict[bool, set[tuple[str, str]]]()
+    for entry in exhibit.entries(False):
+        names = keys.pieces(definitions, entry.cell, "cpu")
+        own = {x for x in names if x.startswith("gladius.own_data.") and "ROW_CLASSES" not in x}
+        found.setdefault(bool(own), set()).add((entry.column, entry.protocol))
+    users = {exhibit.SMOOTH, exhibit.SPARSE, exhibit.NETWORK, exhibit.SELECTED}
+    assert found[True] == users
+    assert not users & found[False]
 
 
 def test_all_methods_of_a_row_have_one_stream_and_the_short_form_another() -> None:
