@@ -20,6 +20,18 @@ left out: with it the trunk would make zeta's class poorer, which raises dev^2. 
 the gradient of step 3 is below the tolerance after steps 1 and 2, a fixed point of all three. If
 zeta ascends by Adam instead, the gradient in its head has to be as small.
 
+That gradient is also 0 where the trunk has lost its inputs, because its units are off in all states
+or its outputs do not vary: then Q is constant whatever the data say, and no parameter moves. So
+the risk's derivative in Q itself has to be small, too, in the direction of a line of the inputs z,
+
+    mean over rows of  z (pi(b | s) - 1{a = b}),  and the part of the Bellman term,
+
+for each action b, which a minimiser over all Q would have at 0. Each entry must be below LINE times
+the tolerance, by default 1 / sqrt(rows). At the true Q the first part has a standard deviation of
+at most half of that, since z is standardised and pi (1 - pi) <= 1/4. So a constant Q is `ok` where
+choices do not vary with the inputs. No true reward is needed. A Q that is wrong in no direction of
+a line is not seen.
+
 Implementation choices:
 
 - Q and zeta start at the level (mean r - log share of a_s) / (1 - beta); inputs are standardised.
@@ -90,6 +102,7 @@ HELD_OUT, FEW = 0.2, 5  # share of the trajectories; of fewer than FEW the last 
 CLEAR = 1e-6  # of the mean square of h, added to its second moments in the regression
 CHECK_EVERY = 50  # steps between two looks at the tolerance
 FIRST = 100  # steps of the first trial of `stop`
+LINE = 100.0  # tolerances: of the gradient in a line of the inputs added to Q
 
 
 @dataclass(frozen=True)
@@ -107,7 +120,7 @@ class Options:
         stop: whether held-out trajectories choose the number of steps, at most `steps`.
         single: whether the last trainings are in single precision, too.
         tolerance: converged when no entry of the gradient is above this share of 1 / sqrt(rows),
-            which is the size of its error by sampling.
+            which is the size of its error by sampling, and in a line of the inputs LINE times that.
         ascents: Adam steps of zeta in place of the regression; 0: the regression.
         closed_level: whether the level is solved for.
         start_level: at which Q and zeta start; None: the anchor's share.
@@ -170,6 +183,7 @@ class Trained(NamedTuple):
     gradient: float  # largest entry
     steps: int
     converged: bool
+    line: float = math.nan  # largest entry of the gradient in a line of the inputs added to Q
 
     def head(self, weight: float) -> ReluHead:
         """Q + weight zeta."""
@@ -300,9 +314,9 @@ def train(
     work = Work(learner, batch, tables[0], tables[1], anchor, discount, options)
     sizes = [math.prod(shape) for shape in layout.shapes[2:]]
     blocks, steps = np.cumsum([0, *sizes[:-1]]), steps or options.steps
-    # steps, the largest gradient, the risk, and whether it has ended: an exact level that is solved
-    # for once more moves by rounding
-    outcome = np.array([0.0, math.inf, math.nan, 0.0])
+    # steps, the largest gradient, the risk, whether it has ended (an exact level that is solved for
+    # once more moves by rounding), and the largest gradient in a line
+    outcome = np.array([0.0, math.inf, math.nan, 0.0, math.inf])
     state = {"outcome": outcome, "parameters": learner.parameters, "done": learner.done}
     state |= {"mean": learner.mean, "square": learner.square}
     file = Checkpoint(checkpoint, (*batch, anchor, discount, steps, options, start), state)
@@ -316,7 +330,7 @@ def train(
                 watch(done, learner)
             is_small = done % CHECK_EVERY == 0 and outcome[1] <= tolerance
             if done == steps or is_small or not math.isfinite(outcome[2]):
-                outcome[3] = 1.0
+                outcome[3:] = 1.0, np.abs(batch.states.T @ learner.at.slope).max()
                 break
             rate = options.rate * (1.0 + math.cos(math.pi * done / steps)) / 2
             if options.block_moments:
@@ -327,8 +341,8 @@ def train(
             file.write()
             advance(1)
     file.write(at_once=True)
-    risk, steepest = float(outcome[2]), float(outcome[1])
-    ended = int(outcome[0]), steepest <= tolerance
+    risk, steepest, line = float(outcome[2]), float(outcome[1]), float(outcome[4])
+    ended = int(outcome[0]), steepest <= tolerance and line <= LINE * tolerance, line
     return Trained(layout, learner.parameters.copy(), risk, steepest, *ended)
 
 
@@ -486,13 +500,14 @@ class Trainer:
         is_finite = all(np.isfinite(one.parameters).all() for one in counted)
         status = "ok" if all(one.converged for one in counted) else "not_converged"
         extra = {"inputs": tuple(choice.inputs.tolist()), "tried": choice.tried}
+        extra |= {f"{name}s": tuple(getattr(x, name) for x in trained) for name in ("risk", "line")}
         return Fit(
             q,
             reward,
             status=status if is_finite else "diverged",
             iterations=max(one.steps for one in counted),
             gradient_norm=steepest,
-            extra=extra | {"risks": tuple(one.risk for one in trained)},
+            extra=extra,
         )
 
 
@@ -528,7 +543,8 @@ def fit(
 ) -> list[Estimate]:
     """Estimates from GLADIUS with an exact inner step; options are those of `Options`.
 
-    The status is `ok` where the gradients of all networks that count fell below the tolerance.
+    The status is `ok` where the gradients of all networks that count fell below the tolerance, and
+    none of these has lost its inputs.
 
     Args:
         data, anchor, discount: see `gladius.paper.protocols.fit`.
@@ -536,7 +552,8 @@ def fit(
         checkpoint: a folder, in which interrupted trainings go on, to the same numbers.
         progress: whether lines show it; needs rich.
         options: In `extra` are the `inputs` that were kept, what was `tried` (number of inputs,
-            held-out loss) and the `risks` of the starts.
+            held-out loss), the `risks` of the starts, and their `lines`: the largest entries of the
+            gradients in a line of the inputs added to Q.
     """
     checks.check_options(Options, options)
     settings, streams = Options(**options), checks.generators(rngs, len(data))

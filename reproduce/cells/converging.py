@@ -8,7 +8,7 @@ sets. DESIGNS changes one thing of the bus engine at a time.
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,7 +149,8 @@ def fitting(
         "seeds_row": row,
     }
     settings |= {} if smoke else {LONG: True}
-    return Cell("converging", settings, ", ".join(filter(None, [*words, chosen_by])))
+    compute_by = "converging_chosen" if chosen_by else "converging"
+    return Cell(compute_by, settings, ", ".join(filter(None, [*words, chosen_by])))
 
 
 def world_of(cell: Cell) -> BusEngine | Variant:
@@ -159,7 +160,22 @@ def world_of(cell: Cell) -> BusEngine | Variant:
 
 
 def compute(cell: Cell) -> Result:
-    """Scores of the cell's data sets; of max_oracle also the inputs and the steps of its fits."""
+    """Scores of fits to all inputs; of max_oracle also the inputs and the steps of its fits."""
+    return scored(cell, all_columns)
+
+
+def compute_chosen(cell: Cell) -> Result:
+    """Those of fits to the inputs that the score tests choose.
+
+    It has a name of its own, so that no other cell rests on the code of these tests.
+    """
+    return scored(cell, by_scores)
+
+
+def scored(
+    cell: Cell, columns_of: Callable[[Transitions, BusEngine | Variant], Integers]
+) -> Result:
+    """Scores of the cell's data sets, whose fits have the inputs that `columns_of` gives."""
     world, settings = world_of(cell), cell.settings
     errors, statuses, used, steps = list[float](), list[str](), list[set[int]](), list[float]()
     seconds = 0.0
@@ -169,11 +185,10 @@ def compute(cell: Cell) -> Result:
         options = options_of(BusEngine(), cell, {})
         if "rng" in options:
             options["rng"] = [options["rng"][replication]]
-        start_time, columns = time.process_time(), np.arange(train.states.shape[1])
+        start_time = time.process_time()
         if settings["method"] == "gladius":
             options["rngs"] = [weights]
-        if settings["chosen_by"] == SCORES:
-            columns = by_scores(train, world)
+        columns = columns_of(train, world)
         (estimate,) = by_method(world, cell, [of_columns(train, columns)], options)
         seconds += time.process_time() - start_time
         errors.append(mape(OfColumns(estimate.reward_function, columns), test, world.reward))
@@ -193,6 +208,11 @@ def compute(cell: Cell) -> Result:
         numbers = ((name, replications[name]) for name in (USED, MILEAGE, STEPS))
         records += [summarise(name, x, ["ok"] * len(x))[0] for name, x in numbers]
     return Result(tuple(records), replications, cpu_seconds=seconds / cell.repetitions)
+
+
+def all_columns(train: Transitions, world: BusEngine | Variant) -> Integers:
+    """All inputs of a data set."""
+    return np.arange(train.states.shape[1])
 
 
 def of_columns(data: Transitions, columns: Integers) -> Transitions:

@@ -15,6 +15,7 @@ FUNCTIONS = {
     "public_descent": "reproduce.cells.public_fits:descents",
     "many_inputs": "reproduce.cells.many_inputs:compute",
     "converging": "reproduce.cells.converging:compute",
+    "converging_chosen": "reproduce.cells.converging:compute_chosen",
     "converging_paths": "reproduce.cells.converging:paths",
     "imitation": "reproduce.cells.imitation:compute",
     "gym_training": "reproduce.cells.gym_trainings:compute",

@@ -144,6 +144,8 @@ def test_the_last_gradient_is_that_of_all_rows(data: Transitions, theta: Array, 
     expected, least = whole_step(data, theta)
     assert_same(work.learner, expected.learner)
     assert risk == pytest.approx(least, rel=1e-9, abs=1e-9)
+    whole = expected.batch.states.T @ expected.learner.at.slope
+    np.testing.assert_allclose(work.line, whole, rtol=0, atol=1e-9 * (1 + np.abs(whole).max()))
     moved = work.means.value.copy()
     work.means.rows[:] = 0.0
     for batch in found:
@@ -174,6 +176,7 @@ def test_a_training_on_one_batch_is_that_on_full_batches(data: Transitions) -> N
     expected = max_oracle.train(batch, layout, start, 1, 0.95, full)
     np.testing.assert_allclose(one.parameters, expected.parameters, rtol=1e-8, atol=1e-8)
     assert one.gradient == pytest.approx(expected.gradient, rel=1e-6)
+    assert one.line == pytest.approx(expected.line, rel=1e-6)
     assert (one.steps, one.converged) == (20, False)
 
 

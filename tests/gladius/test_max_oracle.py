@@ -1,5 +1,6 @@
 """GLADIUS with an exact inner step: both solved steps against independent formulas, and fits."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from gladius.designs.bus import BusEngine
 from gladius.designs.metrics import mape, percentage_error
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.paper import long_work, max_oracle
+from gladius.paper import batches, long_work, max_oracle
 from gladius.paper.rows import PRINTED
 from gladius.paper.training import TRUNK, ZETA, Layout, Q, gradient, training
 from gladius.validate import Array, InputError
@@ -101,9 +102,75 @@ def test_the_ridge_is_that_of_both_layers(data: Transitions, theta: Array) -> No
         np.testing.assert_allclose(added, 0.5 * weight + 0.0 * added, atol=1e-10 * scale)
 
 
+@settings(max_examples=40)
+@given(
+    data=transitions(elements=st.integers(-3, 3).map(float), width=2),
+    theta=arrays(np.float64, SIZE, elements=EIGHTHS),
+)
+def test_the_gradient_in_a_line_is_the_risk_s_derivative(data: Transitions, theta: Array) -> None:
+    """A central difference of the risk of raw rows where Q has a line more, zeta fixed."""
+    anchor = Anchor(int(data.actions[0]), reward_of_state)
+    work, q, r, _ = after_solving(data, anchor, theta)
+    of_rows = np.arange(len(data)), data.actions
+    zeta, own = (q(data.states) - r(data.states)) / BETA, data.actions == anchor.action
+    centre, scale = max_oracle.Standardised.of(data, np.arange(2))[1:]
+
+    def risk(slope: Array) -> float:
+        now, after = (q(x) + (x - centre) / scale @ slope for x in (data.states, data.next_states))
+        value = np.where(data.done, 0.0, logsumexp(after, axis=1))
+        loss = logsumexp(now, axis=1) - now[of_rows]
+        td = reward_of_state(data.states) + BETA * value - now[of_rows]
+        return float(np.mean(loss + own * (td**2 - BETA**2 * (value - zeta[of_rows]) ** 2)))
+
+    found = work.batch.states.T @ work.learner.at.slope
+    step = 1e-4
+    most = 1e-6 * (1 + np.abs(q(data.states)).max() ** 2)
+    for index in np.ndindex(*found.shape):
+        more = np.zeros(found.shape)
+        more[index] = step
+        expected = (risk(more) - risk(-more)) / (2 * step)
+        assert found[index] == pytest.approx(expected, rel=1e-6, abs=most)
+
+
 @pytest.fixture(scope="module")
 def data() -> Transitions:
     return BusEngine().simulate(200, 11)
+
+
+@pytest.mark.parametrize("protocol", [max_oracle, batches])
+def test_a_network_that_lost_its_inputs_is_not_converged(protocol: Any, data: Transitions) -> None:
+    """Its units are off in all states, its choice probabilities the shares: no gradient is left.
+
+    Where choices do not depend on the state this is the truth, and it is `ok`.
+    """
+    inputs, shares = max_oracle.Standardised.of(data, np.arange(1)), np.bincount(data.actions)
+    layout, options = Layout(TRUNK, 1, (UNITS, UNITS), 2), protocol.Options(units=UNITS, steps=1)
+    start = np.zeros(layout.size)
+    layout.blocks(start).q.bias_2[:] = -1.0
+    layout.blocks(start).q.level[:] = np.log(shares / len(data))
+    any_action = np.random.default_rng(0).permutation(data.actions)
+    for actions, is_right in ((data.actions, False), (any_action, True)):
+        one = replace(data, actions=actions)
+        batch = inputs.batch(one, ANCHOR, np.float64)
+        given = [batch] if protocol is batches else batch
+        trained = protocol.train(given, layout, start, 1, 0.95, options)
+        assert trained.gradient < 1e-6
+        z = (one.states[:, 0] - inputs.centre) / inputs.scale
+        mean = np.mean(z * ((one.actions == 1) - np.mean(one.actions == 1)))
+        assert trained.line == pytest.approx(abs(mean))
+        assert trained.converged is is_right
+
+
+def test_a_network_that_half_lost_its_inputs_is_not_ok(data: Transitions) -> None:
+    """Ten steps of zeta; its likelihood beats the shares of actions by far, its gradient is 0."""
+    found = gladius.fit(data, "gladius", **PROTOCOL, **KNOWN, ascents=10, starts=1)
+    assert found.diagnostics.gradient_norm < 0.01 / np.sqrt(len(data))
+    assert found.diagnostics.status == "not_converged"
+    assert found.diagnostics.extra["lines"][0] > 1 / np.sqrt(len(data))
+    assert mape(found, data, BusEngine().reward) > 20
+    share = np.bincount(data.actions) / len(data)
+    gain = -share @ np.log(share) - found.diagnostics.extra["risks"][0]
+    assert 2 * len(data) * gain > 1000  # chi-squared
 
 
 def test_on_a_table_it_is_the_plug_in(data: Transitions) -> None:

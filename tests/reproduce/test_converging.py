@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import logsumexp
-from scipy.stats import linregress
+from scipy.stats import binom, linregress
+from scipy.stats import t as student
 
 import gladius
 from gladius import BusEngine
@@ -109,7 +110,7 @@ def test_a_cell_scores_what_a_user_would_get() -> None:
 def test_inputs_chosen_by_score_tests_are_those_of_the_fit_alone() -> None:
     """With mileage alone chosen it is a fit to mileage alone; the true reward is in no fit."""
     cell = fitting("gladius", 1, True, ORACLE | {"select": False}, inputs=4, chosen_by=SCORES)
-    result = compute(cell)
+    result = cell.function()(cell)
     train, test = BusEngine(dummies=4).simulate(50, seeds.generators(cell)[0]).split(0.8)
     assert cells.by_scores(train, BusEngine(dummies=4)).tolist() == [0]
     alone = cells.of_columns(train, np.array([0]))
@@ -119,6 +120,18 @@ def test_inputs_chosen_by_score_tests_are_those_of_the_fit_alone() -> None:
     error = mape(cells.OfColumns(found.reward_function, np.array([0])), test, BusEngine().reward)
     assert result.replications["MAPE"][0] == pytest.approx(error)
     assert result.replications[cells.USED] == [1.0, 1.0]
+
+
+def test_only_cells_that_use_our_own_estimator_rest_on_its_code() -> None:
+    """A change for users makes no hours of GLADIUS stale; the type of cells has ROW_CLASSES."""
+    definitions, found = Definitions(), dict[bool, set[tuple[str, str]]]()
+    for entry in exhibit.entries(False):
+        names = keys.pieces(definitions, entry.cell, "cpu")
+        own = {x for x in names if x.startswith("gladius.own_data.") and "ROW_CLASSES" not in x}
+        found.setdefault(bool(own), set()).add((entry.column, entry.protocol))
+    users = {exhibit.SMOOTH, exhibit.SPARSE, exhibit.NETWORK, exhibit.SELECTED}
+    assert found[True] == users
+    assert not users & found[False]
 
 
 def test_all_methods_of_a_row_have_one_stream_and_the_short_form_another() -> None:
@@ -211,9 +224,22 @@ def test_the_sizes_are_those_of_the_rule() -> None:
     assert options[0] == {"protocol": "max_oracle", "select": False, "stop": True, "single": True}
 
 
-def test_each_change_of_the_ablation_is_one_option_but_for_the_last_two() -> None:
-    sizes = [len(changes) for changes in exhibit.CHANGES.values()]
-    assert sizes == [1] * (len(sizes) - 2) + [4, 5]
+def test_each_change_of_the_ablation_is_what_its_name_says() -> None:
+    """One option, two where the name has a comma, and all; the last four cross sign and start."""
+    for name, changes in exhibit.CHANGES.items():
+        if not name.startswith("all by Adam"):
+            assert len(changes) == 1 + name.count(","), name
+    crossed = {n: x for n, x in exhibit.CHANGES.items() if n.startswith("all by Adam")}
+    found = {(x.get("absolute", False), x["start_level"]) for x in crossed.values()}
+    assert len(crossed) == len(found) == 4
+    for name, changes in crossed.items():
+        options = max_oracle.Options(**changes)
+        assert (options.ascents, options.closed_level, options.block_moments) == (1, False, False)
+        assert options.absolute is ("absolute" in name)
+        assert options.start_level == float(name.rpartition(" ")[2])
+    assert exhibit.CHANGES["zeta: ten Adam steps, rate .003"] == {"ascents": 10, "rate": 0.003}
+    assert set(exhibit.ON_RANDOM_ANCHOR) < set(exhibit.CHANGES)
+    assert exhibit.RANDOM_ANCHOR in DESIGNS
     assert Counter(map(str, exhibit.CHANGES.values())).most_common(1)[0][1] == 1
     for changes in exhibit.CHANGES.values():
         assert max_oracle.Options(**changes) != max_oracle.Options()
@@ -258,7 +284,8 @@ def test_the_files_say_what_the_rule_says(factor: float, word: str, tmp_path: Pa
     names = {path.name for path in tmp_path.iterdir()}
     tables = {f"converging{x}.{end}" for x in ("", "_ablation") for end in ("md", "tex")}
     figures = {f"converging{x}.{end}" for x in ("", "_paths") for end in ("pdf", "png")}
-    assert names == tables | figures | {"converging.csv", "converging_checks.csv"}
+    csvs = {f"converging{x}.csv" for x in ("", "_checks", "_ablation")}
+    assert names == tables | figures | csvs
     assert not frame["column"].str.contains("GLADIUS").any()
     found = exhibit.checks(results)
     assert len(found) == 6 + 4 + 5 + 5 + 6 + 5 + 5 + 1
@@ -288,6 +315,25 @@ def test_the_files_say_what_the_rule_says(factor: float, word: str, tmp_path: Pa
     assert "not run" not in text
 
 
+@given(
+    errors=arrays(np.float64, 20, elements=st.floats(0.0, 1e6)),
+    base=arrays(np.float64, 20, elements=st.floats(0.5, 10)),
+)
+def test_a_change_is_what_the_sign_test_says(errors: Array, base: Array) -> None:
+    """Of 20 differences the 6th and the 15th: each is passed by chance with probability .021."""
+    less, low, high, median, *ends, word = exhibit.compared(errors, base).values()
+    gaps = np.sort(errors - base)
+    assert 0.015 < binom.cdf(5, 20, 0.5) < 0.025 < binom.cdf(6, 20, 0.5)
+    np.testing.assert_allclose([median, *ends], [gaps[9:11].mean(), gaps[5], gaps[14]], rtol=1e-9)
+    found = student(19).interval(0.95)  # for differences of mean 0 and standard error 1
+    found = gaps.mean() + np.array(found) * gaps.std(ddof=1) / np.sqrt(20)
+    np.testing.assert_allclose([less, low, high], [gaps.mean(), *found], rtol=1e-6, atol=1e-9)
+    margin = 0.05 * base.mean()
+    is_small = max(abs(gaps[5]), abs(gaps[14])) <= margin
+    expected = "same" if is_small else "worse" if gaps[5] > 0 else "better" if gaps[14] < 0 else ""
+    assert word == (expected or "open")
+
+
 @given(arrays(np.float64, (6, 12), elements=st.floats(0.1, 10).map(lambda x: round(x, 3))))
 def test_the_slope_is_that_of_the_line_through_all_log_errors(errors: Array) -> None:
     listed = [e for e in exhibit.pieces(False)["K = 0"] if (e.column, e.protocol) == exhibit.ORACLE]
@@ -308,4 +354,4 @@ def test_with_the_short_form_alone_no_target_is_said_to_be_run(tmp_path: Path) -
     assert exhibit.verdict(tmp_path).endswith("only a short form was run, no target")
     text = (tmp_path / "converging.md").read_text("utf-8")
     assert "short form" in text
-    assert (tmp_path / "converging_ablation.md").read_text("utf-8").count("not run") == 5 * 11
+    assert (tmp_path / "converging_ablation.md").read_text("utf-8").count("not run") == 7 * (16 + 6)

@@ -73,7 +73,7 @@ def test_cells_with_compiled_loops_need_numba(monkeypatch: pytest.MonkeyPatch) -
     maps = {"stability_map", "stability_steps", "stability_trace"}
     public = {"public_training", "public_baseline", "printed_training"}
     public |= {"public_descent", "known_level", "gym_training"}
-    ours = {"converging", "converging_paths", "public_fit"}
+    ours = {"converging", "converging_chosen", "converging_paths", "public_fit"}
     assert needed == maps | public | ours | {"author", "fit", "paths", "levels"}
 
 
