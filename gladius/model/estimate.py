@@ -38,7 +38,7 @@ class Diagnostics:
         nll: empirical negative log-likelihood per observation.
         bellman_error: empirical squared Bellman error of the anchor rows, per observation.
         cpu_seconds: processor time of the fit divided by the replications fitted together;
-            `methods.fit` measures it.
+            `own_data.door.fit` measures it, from its call to its return, its warnings included.
         status: ok, not_converged, diverged, or failed: why.
         extra: method-specific results (theta, penalty, ...). Every method has
             inner_iterations: steps, in all, of loops nested in the outer iterations (fixed points,

@@ -54,6 +54,7 @@ def fit(
     weights: str | Array | None = ...,
     freq_weights: str | Array | None = ...,
     verbose: bool | None = ...,
+    check_transitions: bool = ...,
     **options: Any,
 ) -> Results: ...
 @overload
@@ -68,6 +69,7 @@ def fit(
     weights: str | Array | None = ...,
     freq_weights: str | Array | None = ...,
     verbose: bool | None = ...,
+    check_transitions: bool = ...,
     **options: Any,
 ) -> list[Results]: ...
 def fit(
@@ -81,6 +83,7 @@ def fit(
     weights: str | Array | None = None,
     freq_weights: str | Array | None = None,
     verbose: bool | None = None,
+    check_transitions: bool = True,
     **options: Any,
 ) -> Results | list[Results]:
     """Estimate the reward behind observed choices.
@@ -113,6 +116,9 @@ def fit(
             data of the Results have each row so often.
         verbose: with None a bar shows on a terminal after five seconds, if rich is installed. With
             True lines on standard error say when the fit began and ended. False: nothing shows.
+        check_transitions: whether to warn where increments differ by state, or where the noise of
+            estimated transition probabilities moves a parameter far. A simulation that fits many
+            data sets of one design may do without.
         options: of the method, whose module says what they are (`gladius.register.METHODS` has its
             name). The `reward` of a parametric method may be a formula, see
             `gladius.own_data.formula`.
@@ -155,6 +161,7 @@ def fit(
     Raises:
         InputError: naming the field, the value and the hint, before any work starts.
     """
+    start_time = time.process_time()
     is_single = isinstance(transitions, Transitions)
     data = list(transitions) if isinstance(transitions, Sequence) else [transitions]
     if not data or not all(isinstance(given, Transitions) for given in data):
@@ -172,8 +179,14 @@ def fit(
     if weights is not None:
         pairs = [named(rows, weights, "weights") for rows in data]
         data, column = [rows for rows, _ in pairs], pairs[0][1]
+    loading = time.process_time()  # which is no part of the fit
     with needs_torch("method", method):
         function = register.method(method)
+    default = "smooth" if data[0].states.shape[1] == 1 else "sparse"
+    if method == "profiled_erm" and options.get("function_class", default) in [*ROW_CLASSES]:
+        with suppress(ModuleNotFoundError):  # which is said below
+            import_module(ROW_CLASSES["sparse"])  # loaded below, its torch would keep its threads
+    start_time += time.process_time() - loading
     if method not in CHOICES_ALONE or options.get("function_class") == "mlp":
         data = [complete(rows, method) for rows in data]
     if available is not None:
@@ -201,15 +214,10 @@ def fit(
     if np.asarray(discount).dtype.kind in "US":
         raise InputError("discount", discount, "give a number, without quotation marks")
     beta = check_discount(discount)
-    default = "smooth" if data[0].states.shape[1] == 1 else "sparse"
-    if method == "profiled_erm" and options.get("function_class", default) in [*ROW_CLASSES]:
-        with suppress(ModuleNotFoundError):  # which is said below
-            import_module(ROW_CLASSES["sparse"])  # loaded there, its time would be the fit's
     if is_needed:
         for i, rows in enumerate(data):
             _check_path(rows, anchor, beta, "" if is_single else f" of data set {i}")
     with one_thread(*(rows.states for rows in data)), needs_torch("method", method):
-        start_time = time.process_time()
         try:
             with progress(f"{method}, {sum(map(len, data)):,} observations", None, verbose):
                 estimates = fits_of(method, column, data, anchor, beta, options)
@@ -218,26 +226,27 @@ def fit(
                 raise
             hint = f"{error.hint}; `help(gladius.fit)` lists those of all classes and protocols"
             raise InputError("option", error.value, hint) from None
-        seconds = (time.process_time() - start_time) / len(data)
-    results = []
-    for estimate, rows in zip(estimates, data, strict=True):
-        diagnostics = replace(estimate.diagnostics, cpu_seconds=seconds)
-        found = vars(estimate) | {"diagnostics": diagnostics}
-        results.append(
-            Results(
-                **found,
-                data=rows,
-                anchor=anchor,
-                discount=beta,
-                options=options,
-                name=method,
-                exchange=exchange if isinstance(estimate.basis, FreeBasis) else None,
-                weights=column,
-            )
+    results = [
+        Results(
+            **vars(estimate),
+            data=rows,
+            anchor=anchor,
+            discount=beta,
+            options=options,
+            name=method,
+            exchange=exchange if isinstance(estimate.basis, FreeBasis) else None,
+            weights=column,
         )
-    for i, fitted in enumerate(results):
+        for estimate, rows in zip(estimates, data, strict=True)
+    ]
+    for i, fitted in enumerate(results if check_transitions else ()):
         _warn_of_transitions(fitted, "" if is_single else f" in data set {i}")
-    return results[0] if is_single else results
+    seconds = (time.process_time() - start_time) / len(data)
+    timed = [
+        replace(fitted, diagnostics=replace(fitted.diagnostics, cpu_seconds=seconds))
+        for fitted in results
+    ]
+    return timed[0] if is_single else timed
 
 
 def _check_path(data: Transitions, anchor: Anchor, discount: float, where: str) -> None:

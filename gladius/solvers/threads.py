@@ -9,10 +9,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from gladius.panel.record import distinct_rows
 from gladius.validate import Array
@@ -72,11 +73,17 @@ def _is_large(states: Array) -> bool:
     return len(states) > LARGEST and len(distinct_rows(states)[0]) > LARGEST
 
 
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """Those that are loaded, looked for again (2 ms) where the number of modules is another."""
+    return ThreadpoolController()
+
+
 def _limit() -> Callable[[], None]:
     """Set one thread; the function restores the numbers that were found."""
     torch = sys.modules.get("torch")  # an import would slow down what does without it
     torch_threads = torch.get_num_threads() if torch else 1
-    pools = threadpool_limits(1)
+    pools = _libraries(len(sys.modules)).limit(limits=1)
     if torch:  # threadpoolctl does not see the MKL within torch
         torch.set_num_threads(1)
 

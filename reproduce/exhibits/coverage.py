@@ -172,6 +172,7 @@ def compute(cell: Cell) -> Result:
         ]
         level: dict[str, Any] = {"anchor_action": 1, "anchor_reward": float(-design.theta[1])}
         options = level | given | form | {"discount": design.world.discount}
+        options["check_transitions"] = False  # nobody reads the warnings of a thousand fits
         for fit in gladius.fit(sets, settings["method"], **options):
             statuses.append(fit.diagnostics.status)
             if free:

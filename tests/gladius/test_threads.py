@@ -163,6 +163,25 @@ def test_an_exception_restores_the_setting_too() -> None:
         gladius.fit(DATA, "bc", **KNOWN, normalisation="none")
 
 
+def test_the_libraries_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in each call, of which every look took 2 ms; but again once a module was loaded."""
+    found, looks = threads.ThreadpoolController, []
+
+    def look() -> threads.ThreadpoolController:
+        looks.append(len(sys.modules))
+        return found()
+
+    monkeypatch.setattr(threads, "ThreadpoolController", look)
+    monkeypatch.setitem(sys.modules, "loaded_first", threads)
+    for _ in range(5):
+        with one_thread():
+            assert in_use() == ONE
+    monkeypatch.setitem(sys.modules, "loaded_later", threads)
+    with one_thread():
+        assert in_use() == ONE
+    assert looks == [looks[0], looks[0] + 1]
+
+
 @pytest.mark.parametrize(("above", "expected"), [(0, ONE), (1, TWO)])
 def test_a_fit_to_many_distinct_states_has_the_caller_s_threads(
     above: int, expected: set[int], monkeypatch: pytest.MonkeyPatch

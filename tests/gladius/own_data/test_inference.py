@@ -1,5 +1,6 @@
 """Influence tables and bounds against derivatives of the estimators, each other, and many data."""
 
+import time
 import warnings
 import weakref
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from scipy.stats import halfnorm
 from strategies import WHOLES, transitions
 
 import gladius
-from gladius import PooledIncrements, Transitions
+from gladius import PooledIncrements, Results, Transitions
 from gladius.baselines import nfxp
 from gladius.baselines.nfxp import fit_counts
 from gladius.designs.bus import BUS_REWARD, BusEngine, bus_design
@@ -642,6 +643,23 @@ def test_pairs_that_were_never_followed_are_reported(method: str) -> None:
     assert noise.max() < 0.5 < borrowed.max()
     assert ("nfxp" in str(said[0].message)) == (method == "rp")
     assert fit.has_reward_errors == (method != "rp")  # on cells, r has none
+
+
+def test_the_time_of_a_fit_counts_its_warnings_and_a_simulation_may_do_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    form: Any = {"reward": linear_in_features(2, 1, -8.0), "anchor_reward": -8.0}
+    form |= {"anchor_action": 1, "discount": 0.95}
+    gladius.fit(halved(60), "nfxp", **form, check_transitions=False)  # warns of nothing
+
+    def slow(results: Results, where: str) -> None:
+        start = time.process_time()
+        while time.process_time() < start + 0.3:
+            pass
+
+    monkeypatch.setattr("gladius.own_data.door._warn_of_transitions", slow)
+    fits = [gladius.fit(halved(60), "nfxp", **form, check_transitions=on) for on in (False, True)]
+    assert fits[0].diagnostics.cpu_seconds < 0.3 <= fits[1].diagnostics.cpu_seconds
 
 
 def leaps() -> TabularMDP:
