@@ -274,8 +274,8 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
-STATEMENTS = {"gladius": 6_652, "gladius/own_data": 4_911, "proofs_checks": 6_962}
-STATEMENTS |= {"reproduce": 8_116, "tests": 18_746}
+STATEMENTS = {"gladius": 6_652, "gladius/own_data": 4_930, "proofs_checks": 6_962}
+STATEMENTS |= {"reproduce": 8_116, "tests": 18_791}
 
 
 def sources(package: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -322,6 +323,44 @@ def test_rows_are_sorted_by_time() -> None:
     assert data.next_states[data.followed, 0].tolist() == [11, 12, 21, 22]
     assert data.followed.tolist() == [True, True, False] * 2
     assert data.actions.tolist() == [0, 0, 1, 1, 0, 1]
+
+
+KEYS = st.tuples(st.integers(-2, 2), st.integers(0, 4))  # a person and a year
+
+
+@pytest.mark.filterwarnings("ignore:year. ")
+@given(st.lists(KEYS, min_size=2, max_size=12, unique=True), st.booleans(), st.data())
+def test_rows_in_order_are_read_as_they_stand_and_others_sorted(
+    keys: list[tuple[int, int]], is_text: bool, draw: st.DataObject
+) -> None:
+    """Those in order are not sorted, but they are copied: the frame may change afterwards."""
+    who, year = zip(*sorted(keys), strict=True)
+    steps = [after - now for now, after in pairwise(year)]
+    own = [step for step, (now, after) in zip(steps, pairwise(who), strict=True) if now == after]
+    assume(own)
+    names = [f"p{i + 2}" if is_text else i for i in who]
+    number = np.arange(len(who))
+    columns = {"x": 10.0 * number, "choice": number % 2, "cost": 0.5 * number}
+    frame = pd.DataFrame({"who": names, "year": year, **columns})
+    data = read(frame, carry=["cost"])
+    assert not data.is_moved
+    assert data.trajectory.tolist() == names
+    assert data.states[:, 0].tolist() == frame["x"].tolist()
+    followed = [now == after for now, after in pairwise(who)]
+    followed = [f and step == min(own) for f, step in zip(followed, steps, strict=True)]
+    assert data.followed.tolist() == [*followed, False]
+    after_x = np.where(data.followed, np.roll(frame["x"], -1), frame["x"])
+    assert data.next_states[:, 0].tolist() == after_x.tolist()
+    for name, found in {"who": data.trajectory, "cost": data.carried["cost"]}.items():
+        assert not np.shares_memory(found, frame[name].to_numpy())
+    order = draw.draw(st.permutations(number.tolist()))
+    other = read(frame.iloc[order], carry=["cost"])
+    assert sorted(rows(other)) == sorted(rows(data))
+    assert (2 * other.carried["cost"] * 10).tolist() == other.states[:, 0].tolist()
+    is_in_order = np.all(
+        np.diff(pd.factorize(np.array(names)[order])[0] * 9 + np.array(year)[order]) > 0
+    )
+    assert other.is_moved == (not is_in_order)
 
 
 def test_without_time_the_order_of_the_table_is_reported() -> None:
