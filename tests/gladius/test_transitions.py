@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from strategies import FLOATS, WHOLES, paths, transitions
 
 import gladius
@@ -23,6 +24,7 @@ from gladius.model.risk import conditional_mean, grouped_risk, value
 from gladius.model.state_anchor import read_anchor_action
 from gladius.own_data.markov import _histories
 from gladius.own_data.results.counterfactual import learn
+from gladius.panel import record
 from gladius.panel.anchor import Anchor, NearestState, make_anchor
 from gladius.panel.record import Transitions, group
 from gladius.solvers.networks import Training
@@ -35,6 +37,31 @@ def rows(data: Transitions) -> list[tuple[object, ...]]:
     """The rows as plain Python values, in order."""
     columns = [getattr(data, name).tolist() for name in FIELDS]
     return [tuple(map(repr, row)) for row in zip(*columns, strict=True)]
+
+
+WHOLE = st.integers(-3, 3).map(float)
+ODD = st.sampled_from([-1.0, 0.0, -0.0, 0.5, 1e-20, 1e15, 2.0**53, 1e300])
+
+
+@given(st.integers(1, 3), st.lists(st.integers(1, 9), min_size=1, max_size=3), st.data())
+def test_distinct_rows_are_those_of_a_set(
+    width: int, sizes: list[int], draw: st.DataObject
+) -> None:
+    """Whole numbers of few combinations are counted, in pieces; any others are sorted."""
+    kind = draw.draw(st.sampled_from([WHOLE, WHOLE | ODD]))
+    blocks = [draw.draw(arrays(float, (size, width), elements=kind)) for size in sizes]
+    distinct = sorted({tuple(row) for block in blocks for row in block.tolist()})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record, "PIECE", 4)
+        values, index = record.index_rows(blocks)
+        is_counted = record._whole_rows(blocks) is not None
+    assert [tuple(row) for row in values.tolist()] == distinct
+    assert [codes.dtype for codes in index] == [np.int64] * len(blocks)
+    for block, codes in zip(blocks, index, strict=True):
+        assert [distinct.index(tuple(row)) for row in block.tolist()] == codes.tolist()
+    both = np.concatenate(blocks)
+    if not is_counted and np.all(both == np.floor(both)):
+        assert np.prod(np.ptp(both, axis=0) + 1) > 100
 
 
 @settings(max_examples=80)
