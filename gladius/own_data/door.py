@@ -313,7 +313,7 @@ def _warn_of_transitions(results: Results, where: str) -> None:
 def _check_actions(data: Sequence[Transitions]) -> None:
     """Raise where an action is taken in no data set, for then its reward is not identified."""
     size = data[0].number_of_actions
-    taken = np.unique(np.concatenate([np.unique(rows.actions) for rows in data]))
+    taken = np.flatnonzero(sum(np.bincount(rows.actions, minlength=size) for rows in data))
     never = np.setdiff1d(np.arange(size), taken)
     if len(never):
         hint = f"code the actions 0 to A - 1: of 0 to {size - 1}, {never.tolist()} never occur"

@@ -27,6 +27,7 @@ DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")  # of a day or a month, as text
 ORDER = 3.0  # standard errors of a correlation with the next row, below which rows have no order
 FEWEST_PAIRS = 100  # of successive rows, to ask that
 CODE = 20.0  # spreads from the median: a value so far out is most often a code
+QUANTILE_ROWS = 50_000  # of which quantiles are taken to find features with such values
 CHANCE = 1e-6  # that an action is last so often by chance, below which it is reported
 LAST_ODDS = 10.0  # of being last after an action, relative to the others, above which it is
 GAP_SHARE = 0.05  # of an action's rows before gaps, beyond that of all: more is reported
@@ -85,22 +86,26 @@ def read_columns(
     if action in categories:
         taken = pd.Index(categories[action]).get_indexer(pd.Index(frame[action]))
     actions = check_actions(taken, len(frame), size, action)
-    order = np.arange(len(frame))
+    order: slice | Integers = slice(None)
     if time is not None or next_state is None:
         order, is_joined = _order(frame, labels, id, time, next_state is None)
         is_followed = is_joined if next_state is None else is_followed[order]
         states, next_states, actions = states[order], next_states[order], actions[order]
         labels, ended = labels[order], ended[order]
         if done is not None:
-            clock = order if time is None else clock_of(time, frame[time])[order]
+            clock = np.arange(len(frame)) if time is None else clock_of(time, frame[time])
+            clock = clock[order]
             _check_ends(ended, labels, id, done, clock, np.column_stack([states, actions]))
     warn_of_ends(actions, labels, ended, action)
     if time is None and next_state is None:
         warn_of_no_order(states, labels, id)
+    is_moved = not isinstance(order, slice)
     carried = {name: column[order] for name, column in carried.items()}
-    is_moved = bool(np.any(np.diff(order) < 0))
+    if not is_moved:  # they may be the frame's own memory, which the caller can change
+        labels, carried = labels.copy(), {name: x.copy() for name, x in carried.items()}
     if next_state is None:
-        next_states = np.where(is_followed[:, None], np.roll(states, -1, axis=0), states)
+        next_states = states.copy()
+        np.copyto(next_states[:-1], states[1:], where=is_followed[:-1, None])
     if not np.any(is_followed | ended):
         hint = "each trajectory has a single row, hence no transition: name next_state"
         raise InputError(id, f"{len(frame)} trajectories", hint)
@@ -179,33 +184,39 @@ def check_columns(
 
 def _order(
     frame: pd.DataFrame, labels: NDArray[Any], id: str, time: str | None, warns: bool
-) -> tuple[Integers, NDArray[np.bool_]]:
+) -> tuple[slice | Integers, NDArray[np.bool_]]:
     """The rows by trajectory and time, and whether the next period follows each of them.
 
-    Without `time` the order of the table counts. `warns` is whether that, and gaps, are reported.
+    Rows that are in order are a slice, for which nothing is sorted or copied. Without `time` the
+    order of the table counts. `warns` is whether that, and gaps, are reported.
     """
-    codes = pd.factorize(labels)[0]
+    is_sorted = labels.dtype.kind in "iu" and bool(np.all(labels[1:] >= labels[:-1]))
+    codes = labels if is_sorted else pd.factorize(labels)[0]
+    clock = np.zeros(len(codes)) if time is None else clock_of(time, frame[time])
+    is_later = (codes[1:] == codes[:-1]) & (clock[1:] >= clock[:-1])
+    order: slice | Integers = slice(None)
+    if not np.all(is_later | (codes[1:] > codes[:-1])):
+        order = np.lexsort((clock, codes)).astype(np.int64)
+    codes, clock, labels = codes[order], clock[order], labels[order]
+    is_same = codes[1:] == codes[:-1]
     if time is None:
-        order = np.argsort(codes, kind="stable").astype(np.int64)
         if warns:
             message = f"{id}: the rows of each trajectory were taken in the order of the table, as"
             message += " successive periods: name time, which finds wrong orders and gaps"
             warnings.warn(message, stacklevel=4)
-        return order, np.append(np.diff(codes[order]) == 0, False)
-    clock = clock_of(time, frame[time])
-    order = np.lexsort((clock, codes)).astype(np.int64)
-    is_same, steps = np.diff(codes[order]) == 0, np.diff(clock[order])
-    repeats = order[:-1][is_same & (steps == 0)]
+        return order, np.append(is_same, False)
+    steps = np.diff(clock)
+    repeats = np.flatnonzero(is_same & (steps == 0))
     if len(repeats):
         hint = f"{id} {labels[repeats[0]]} has two rows at this time: keep one"
         raise InputError(time, clock[repeats[0]], hint)
-    period = np.min(steps[is_same], initial=np.inf)
+    period = np.min(steps, where=is_same, initial=np.inf)
     is_followed = is_same & (steps <= period * (1 + 1e-9))
     if warns and frame[time].dtype.kind in "iuf" and period not in (1.0, np.inf):
         message = f"{time}: rows are {period:g} apart, which counts as one period: the discount"
         message += f" factor is that of {period:g}, or else number the periods 0, 1, 2, ..."
         warnings.warn(message, stacklevel=4)
-    gaps = order[:-1][is_same & ~is_followed]
+    gaps = np.flatnonzero(is_same & ~is_followed)
     if warns and len(gaps):
         examples = ", ".join(map(str, pd.unique(labels[gaps])[:5]))
         message = f"{time}: {len(gaps)} gaps, among them in {id} {examples}; "
@@ -252,7 +263,7 @@ def warn_of_ends(
     is_last = np.append(labels[1:] != labels[:-1], True)
     stops = is_last & ~ended
     near = (stops, np.append(stops[1:], False) & ~is_last)
-    for a in np.unique(actions[~ended]):
+    for a in np.flatnonzero(np.bincount(actions[~ended])):
         is_its = (actions == a) & ~ended
         number, others = np.count_nonzero(is_its), np.count_nonzero(~is_its)
         for further, where in enumerate(near):
@@ -321,14 +332,16 @@ def complete(data: Transitions, method: str) -> Transitions:
 def warn_of_codes(states: Array, names: Sequence[str], categories: Categories) -> None:
     """Warn of features with values so far out that they may be codes.
 
-    A spread is the interquartile range over 1.35. Where the middle half of a feature is one value,
-    it is the standard deviation.
+    Of many rows a sample tells which features may have them, and all rows are asked of these alone.
     """
-    first, middle, third = np.quantile(states, (0.25, 0.5, 0.75), axis=0)
-    spread = np.where(third > first, (third - first) / 1.35, states.std(axis=0))
-    low, high = states.min(axis=0), states.max(axis=0)
-    farthest = np.maximum(high - middle, middle - low) / np.where(spread > 0, spread, 1.0)
     levels = {f"{name}={level}" for name, of in categories.items() for level in of}
+    some = states
+    if len(states) > QUANTILE_ROWS:
+        some = states[np.random.default_rng(0).integers(len(states), size=QUANTILE_ROWS)]
+    farthest = spreads_from_median(states, some)
+    if some is not states:  # those near the limit by all rows
+        near = np.flatnonzero(farthest > CODE / 2)
+        farthest[near] = spreads_from_median(states[:, near], states[:, near])
     for k in np.flatnonzero(farthest > CODE):
         if names[int(k)] in levels:
             continue
@@ -336,6 +349,18 @@ def warn_of_codes(states: Array, names: Sequence[str], categories: Categories) -
             f"{names[int(k)]}: a value {farthest[k]:.0f} spreads from the median; if it is a code,"
         )
         warnings.warn(f"{message} for a missing value perhaps, remove it", stacklevel=3)
+
+
+def spreads_from_median(states: Array, some: Array) -> Array:
+    """(d,) how far the farthest value of each feature is, by the quantiles of some of the rows.
+
+    A spread is the interquartile range over 1.35. Where the middle half of a feature is one value,
+    it is the standard deviation.
+    """
+    first, middle, third = np.quantile(some, (0.25, 0.5, 0.75), axis=0)
+    spread = np.where(third > first, (third - first) / 1.35, some.std(axis=0))
+    low, high = states.min(axis=0), states.max(axis=0)
+    return np.asarray(np.maximum(high - middle, middle - low) / np.where(spread > 0, spread, 1.0))
 
 
 def find_categories(

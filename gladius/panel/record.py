@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from math import prod
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -20,6 +21,8 @@ from gladius.validate import Integers as Integers
 
 LATER = {"frames": "gladius.panel.frame"}  # who reads or writes a data frame loads it, and no fit
 Categories = Mapping[str, tuple[Any, ...]]
+MOST_CODES = 2**20  # combinations of whole numbers that are counted, and not sorted
+PIECE = 2**15  # rows at a time, which stay in the processor's cache
 LARGEST_INTEGER = 2.0**53  # beyond it, neighbouring whole numbers share one float64
 
 
@@ -29,6 +32,9 @@ def index_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]]:
     Args:
         blocks: (n_i, d) arrays of finite numbers with the same d.
     """
+    counted = _whole_rows(blocks)
+    if counted is not None:
+        return counted
     rows = np.concatenate(blocks)
     frame = pd.DataFrame(rows)
     index: Integers = np.zeros(len(rows), dtype=np.int64)
@@ -37,6 +43,41 @@ def index_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]]:
     representative = np.empty(index.max() + 1, dtype=np.int64)
     representative[index] = np.arange(len(rows))
     return rows[representative], np.split(index, np.cumsum([len(b) for b in blocks])[:-1])
+
+
+def _whole_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]] | None:
+    """`index_rows` without sorting; None unless all are whole numbers with few combinations."""
+    if 0 in (blocks[0].shape[1], *map(len, blocks)):
+        return None
+    columns = [[block[:, k] for block in blocks] for k in range(blocks[0].shape[1])]
+    low, high = (
+        np.array([end([end(x) for x in column]) for column in columns]) for end in (np.min, np.max)
+    )
+    if max(high.max(), -low.min()) >= LARGEST_INTEGER:
+        return None
+    first, sizes = low.astype(np.int64), [int(size) for size in high - low + 1]
+    if prod(sizes) > min(MOST_CODES, 100 + sum(map(len, blocks))):
+        return None
+    seen, index = np.zeros(prod(sizes), dtype=bool), [np.zeros(len(b), np.int64) for b in blocks]
+    pieces = [
+        (codes[start : start + PIECE], block[start : start + PIECE])
+        for codes, block in zip(index, blocks, strict=True)
+        for start in range(0, len(block), PIECE)
+    ]
+    for codes, rows in pieces:
+        for x, least, size in zip(rows.T, first, sizes, strict=True):
+            whole = x.astype(np.int64)
+            if not np.array_equal(whole, x):
+                return None
+            codes *= size
+            codes += whole - least
+        seen[codes] = True
+    if not np.all(seen):
+        position = np.cumsum(seen) - 1
+        for codes, _ in pieces:
+            codes[:] = position[codes]
+    values = np.stack(np.unravel_index(np.flatnonzero(seen), sizes), axis=1) + first
+    return values.astype(np.float64), index
 
 
 def distinct_rows(rows: Array) -> tuple[Array, Integers]:
@@ -111,15 +152,16 @@ class DataSet:
         number = self.number_of_actions or size
         if len(self.action_names) not in (0, number):
             raise InputError("action_names", self.action_names, f"give {number} names, or none")
-        zeros = np.zeros(n, dtype=np.int64)
-        done = check_ended(zeros if self.done is None else self.done, n)
-        given = zeros + 1 if self.followed is None else self.followed
+        done = check_ended(np.zeros(n, dtype=bool) if self.done is None else self.done, n)
+        given = np.ones(n, dtype=bool) if self.followed is None else self.followed
         followed = check_ended(given, n, "followed") | done
+        np.copyto(next_states, states, where=~followed[:, None])
+        labels = np.zeros(n, dtype=np.int64) if self.trajectory is None else self.trajectory
         vars(self).update(  # the instance itself is frozen
             states=states,
             actions=actions,
-            next_states=np.where(followed[:, None], next_states, states),
-            trajectory=check_labels(zeros if self.trajectory is None else self.trajectory, n),
+            next_states=next_states,
+            trajectory=check_labels(labels, n),
             done=done,
             followed=followed,
             number_of_actions=size if self.number_of_actions is None else self.number_of_actions,
@@ -292,7 +334,7 @@ def check_features(name: str, value: ArrayLike) -> Array:
         array = array[:, None]
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(name, array.shape, "give a non-empty array of shape (rows, features)")
-    if np.any(np.abs(array) >= LARGEST_INTEGER):
+    if max(array.max(), -array.min()) >= LARGEST_INTEGER:
         worst = float(array[np.abs(array) >= LARGEST_INTEGER][0])
         raise InputError(name, worst, "whole numbers of 2**53 and more run together: rescale them")
     return array
@@ -325,7 +367,10 @@ def check_labels(value: ArrayLike, rows: int, name: str = "trajectory") -> NDArr
 def check_ended(value: ArrayLike, rows: int, name: str = "done") -> NDArray[np.bool_]:
     """Whether the path ended after each row; not from text, where even "False" would count."""
     hint = "give true or false in each row, as booleans or 1 and 0, not as text"
-    array = check_finite(name, _column(name, value, rows), hint)
+    column = _column(name, value, rows)
+    if column.dtype == bool:
+        return np.array(column)
+    array = check_finite(name, column, hint)
     is_other = ~np.isin(array, (0, 1))
     if np.any(is_other):
         raise InputError(name, array[is_other][0], hint)

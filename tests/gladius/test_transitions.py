@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from strategies import FLOATS, WHOLES, paths, transitions
 
 import gladius
@@ -22,6 +24,7 @@ from gladius.model.risk import conditional_mean, grouped_risk, value
 from gladius.model.state_anchor import read_anchor_action
 from gladius.own_data.markov import _histories
 from gladius.own_data.results.counterfactual import learn
+from gladius.panel import record
 from gladius.panel.anchor import Anchor, NearestState, make_anchor
 from gladius.panel.record import Transitions, group
 from gladius.solvers.networks import Training
@@ -34,6 +37,31 @@ def rows(data: Transitions) -> list[tuple[object, ...]]:
     """The rows as plain Python values, in order."""
     columns = [getattr(data, name).tolist() for name in FIELDS]
     return [tuple(map(repr, row)) for row in zip(*columns, strict=True)]
+
+
+WHOLE = st.integers(-3, 3).map(float)
+ODD = st.sampled_from([-1.0, 0.0, -0.0, 0.5, 1e-20, 1e15, 2.0**53, 1e300])
+
+
+@given(st.integers(1, 3), st.lists(st.integers(1, 9), min_size=1, max_size=3), st.data())
+def test_distinct_rows_are_those_of_a_set(
+    width: int, sizes: list[int], draw: st.DataObject
+) -> None:
+    """Whole numbers of few combinations are counted, in pieces; any others are sorted."""
+    kind = draw.draw(st.sampled_from([WHOLE, WHOLE | ODD]))
+    blocks = [draw.draw(arrays(float, (size, width), elements=kind)) for size in sizes]
+    distinct = sorted({tuple(row) for block in blocks for row in block.tolist()})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record, "PIECE", 4)
+        values, index = record.index_rows(blocks)
+        is_counted = record._whole_rows(blocks) is not None
+    assert [tuple(row) for row in values.tolist()] == distinct
+    assert [codes.dtype for codes in index] == [np.int64] * len(blocks)
+    for block, codes in zip(blocks, index, strict=True):
+        assert [distinct.index(tuple(row)) for row in block.tolist()] == codes.tolist()
+    both = np.concatenate(blocks)
+    if not is_counted and np.all(both == np.floor(both)):
+        assert np.prod(np.ptp(both, axis=0) + 1) > 100
 
 
 @settings(max_examples=80)
@@ -322,6 +350,44 @@ def test_rows_are_sorted_by_time() -> None:
     assert data.next_states[data.followed, 0].tolist() == [11, 12, 21, 22]
     assert data.followed.tolist() == [True, True, False] * 2
     assert data.actions.tolist() == [0, 0, 1, 1, 0, 1]
+
+
+KEYS = st.tuples(st.integers(-2, 2), st.integers(0, 4))  # a person and a year
+
+
+@pytest.mark.filterwarnings("ignore:year. ")
+@given(st.lists(KEYS, min_size=2, max_size=12, unique=True), st.booleans(), st.data())
+def test_rows_in_order_are_read_as_they_stand_and_others_sorted(
+    keys: list[tuple[int, int]], is_text: bool, draw: st.DataObject
+) -> None:
+    """Those in order are not sorted, but they are copied: the frame may change afterwards."""
+    who, year = zip(*sorted(keys), strict=True)
+    steps = [after - now for now, after in pairwise(year)]
+    own = [step for step, (now, after) in zip(steps, pairwise(who), strict=True) if now == after]
+    assume(own)
+    names = [f"p{i + 2}" if is_text else i for i in who]
+    number = np.arange(len(who))
+    columns = {"x": 10.0 * number, "choice": number % 2, "cost": 0.5 * number}
+    frame = pd.DataFrame({"who": names, "year": year, **columns})
+    data = read(frame, carry=["cost"])
+    assert not data.is_moved
+    assert data.trajectory.tolist() == names
+    assert data.states[:, 0].tolist() == frame["x"].tolist()
+    followed = [now == after for now, after in pairwise(who)]
+    followed = [f and step == min(own) for f, step in zip(followed, steps, strict=True)]
+    assert data.followed.tolist() == [*followed, False]
+    after_x = np.where(data.followed, np.roll(frame["x"], -1), frame["x"])
+    assert data.next_states[:, 0].tolist() == after_x.tolist()
+    for name, found in {"who": data.trajectory, "cost": data.carried["cost"]}.items():
+        assert not np.shares_memory(found, frame[name].to_numpy())
+    order = draw.draw(st.permutations(number.tolist()))
+    other = read(frame.iloc[order], carry=["cost"])
+    assert sorted(rows(other)) == sorted(rows(data))
+    assert (2 * other.carried["cost"] * 10).tolist() == other.states[:, 0].tolist()
+    is_in_order = np.all(
+        np.diff(pd.factorize(np.array(names)[order])[0] * 9 + np.array(year)[order]) > 0
+    )
+    assert other.is_moved == (not is_in_order)
 
 
 def test_without_time_the_order_of_the_table_is_reported() -> None:

@@ -17,6 +17,7 @@ from scipy.stats import norm
 
 import gladius
 from gladius import InputError, LinearReward, Transitions
+from gladius.own_data import frame
 from gladius.own_data.command import main
 from gladius.own_data.results.plots import plot_choices
 
@@ -313,3 +314,23 @@ def test_bins_ignore_what_stands_in_for_a_state_after_an_end() -> None:
     after = np.where(np.arange(len(data))[:, None] % 100 == 99, -9999.0, data.next_states)
     ended = replace(data, next_states=after, done=after[:, 0] < 0)
     assert len(np.unique(ended.discretise({"s0": 3}).states)) == 3
+
+
+def test_codes_among_many_rows_are_found_as_among_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quantiles of a sample say where to look, and the warning is by those of all rows.
+
+    Every 100th row, as a sample at equal distances would have it, says nothing of the third column.
+    """
+    rng = np.random.default_rng(0)
+    usual, flat = rng.normal(size=(2, 100_000))
+    first = np.where(np.arange(100_000) % 100 == 0, 0.0, 1_000 + usual)
+    states = np.column_stack([usual, np.append(flat[:-1], 999.0), first, flat > 1])
+    told = []
+    for number in (frame.QUANTILE_ROWS, len(states)):
+        monkeypatch.setattr(frame, "QUANTILE_ROWS", number)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            frame.warn_of_codes(states, ("a", "b", "c", "d"), {})
+        told.append([str(warning.message) for warning in caught])
+    assert told[0] == told[1]
+    assert [message[:2] for message in told[0]] == ["b:", "c:"]
