@@ -253,7 +253,7 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
 STATEMENTS = {"gladius": 6_673, "gladius/own_data": 4_910, "proofs_checks": 6_961}
-STATEMENTS |= {"reproduce": 8_202, "tests": 18_943}
+STATEMENTS |= {"reproduce": 8_241, "tests": 18_964}
 
 
 def sources(package: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ from reproduce.cells.public_trainings import EPOCHS, batch_of
 from reproduce.exhibits import converging, table_4
 from reproduce.pages import trainings
 from reproduce.pages.numbers import Numbers, printed, ratios
+from reproduce.pages.situations import side_by_side
 from reproduce.pages.trainings import Size
 from reproduce.paper import compare, origins, scorecard
 from reproduce.paper.judge import DIFFERS, UNCLEAR, number
@@ -665,6 +666,7 @@ FACTS = (
         letter,
         procedure,
         scale,
+        side_by_side,
     ),
     table_a1,
 )

@@ -31,6 +31,7 @@ from reproduce.paper import compare, scorecard
 VERDICTS_FILE = "verdicts.csv"
 # file -> its template
 PAGES = {
+    "ANSWERS.md": "answers_page.md",
     "FINDINGS.md": "findings_page.md",
     "EXHIBITS.md": "exhibits.md",
     "METHODS.md": "methods.md",

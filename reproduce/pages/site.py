@@ -34,6 +34,7 @@ GUIDE, RUST = "gladius/own_data/your_data.md", "gladius/own_data/rust_1987.md"
 PLAIN = "proofs_checks/plain/README.md"
 BAR = {  # each title's pages by their beginnings, the first of which is the one that it opens
     "Home": ["README.md"],
+    "Answers": ["paper_tables/generated/ANSWERS.md"],
     "Findings": ["paper_tables/generated/FINDINGS.md"],
     "Exhibits": ["paper_tables/generated/EXHIBITS.md", "paper_tables/generated/[a-z_0-9]+.md"],
     "Methods": ["paper_tables/generated/METHODS.md", "gladius/notation.md"],

@@ -503,6 +503,30 @@ def test_the_exact_step_s_numbers_are_the_study_s(planted: Callable[..., Path]) 
     assert "gives 41.00 (0.25) % once" in page(folder, "summary.md")
 
 
+def test_all_methods_stand_side_by_side_with_their_data_sets(planted: Callable[..., Path]) -> None:
+    def cells(folder: Path) -> dict[str, list[str]]:
+        return {name: of for name, *of in facts.side_by_side(Numbers(folder))}
+
+    before = cells(GENERATED)
+    key = {"row": "100", "column": "Profiled ERM", "protocol": "fresh sparse", "statistic": "MAPE"}
+    (line,) = lines("converging", **key)
+    value, se = float(line["value"]), float(line["se"])
+    expected = f"{value:.2f} ({se:.2f}; {line['repetitions']})"
+    assert before["profiled ERM, our default"][3] == expected
+    key = {"row": "20", "column": "GLADIUS", "protocol": "author public held-out"}
+    (line,) = lines("figure_1", **key, statistic="MAPE")
+    held_out = "public procedure, least held-out loss"
+    assert before[held_out][2] == f"{float(line['value']):.2f}† (one training)"
+    assert [name for name, of in before.items() if "refused" in of] == list(before)[:2]
+    planted("figure_1", lambda x: x.update(protocol="author public short form"), **key)
+    at_0 = {"row": "N=1000", "column": "Plug-in", "statistic": "MAPE"}
+    change = {"value": "7.5", "se": ".25", "status": "not_converged", "repetitions": "31"}
+    after = cells(planted("converging", lambda x: x.update(change), **at_0))
+    assert after[held_out][2] == "not run"
+    assert after["counting, the plug-in"][0] == "7.50† (0.25; 31)"
+    assert sum(after[name] != of for name, of in before.items()) == 2
+
+
 @pytest.mark.parametrize(
     ("gap", "words"), [("1e-12", "equals"), ("-1e-12", "equals"), ("0.1", "is not")]
 )

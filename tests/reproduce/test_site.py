@@ -130,8 +130,8 @@ def test_every_page_is_found_by_search_and_has_the_bar_the_version_and_its_conte
         text = path.read_text("utf-8")
         assert f"GLADIUS, checked {gladius.__version__}</title>" in text, path
         links = {(path.parent / x).resolve() for x in page.links if x}
-        bar = ["index", *(f"{GENERATED}/{x}" for x in ("FINDINGS", "EXHIBITS", "METHODS"))]
-        bar += [f"{GENERATED}/REPLICATION", "RESPONSE", "api/index"]
+        bar = ["index", *(f"{GENERATED}/{x}" for x in ("ANSWERS", "FINDINGS", "EXHIBITS"))]
+        bar += [f"{GENERATED}/METHODS", f"{GENERATED}/REPLICATION", "RESPONSE", "api/index"]
         assert links >= {(built / f"{x}.html").resolve() for x in bar}, path
         headings = re.findall('<h2 id="([^"]+)"', text)
         assert {f"#{x}" for x in headings} <= set(page.links), path  # the contents
