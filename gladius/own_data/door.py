@@ -8,26 +8,39 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 
 from gladius import register
+from gladius.model.estimate import Diagnostics, Estimate
 from gladius.model.increments import PooledIncrements
 from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis
 from gladius.model.state_anchor import ANSWERS, AnchorAction, StateAnchor, read_anchor_action
 from gladius.own_data.erm import ROW_CLASSES
+from gladius.own_data.erm.misfit import REJECTED, REMEMBERED, of_history
 from gladius.own_data.formula import linear_reward
 from gladius.own_data.frame import complete, warn_of_codes
 from gladius.own_data.results.results import Results
 from gladius.panel.anchor import AnchorReward, make_anchor
-from gladius.panel.record import Transitions
+from gladius.panel.record import Transitions, index_rows
 from gladius.solvers.threads import one_thread
 from gladius.validate import InputError, check_discount, check_options, needs_torch
 
 # methods in which a choice counts whose next state was not observed; the others leave it out
 CHOICES_ALONE = ("profiled_erm", "plug_in", "nfxp", "ccp", "mpec", "ml_irl", "bc")
+# methods that estimate choice probabilities, whose residuals are held against the history
+BY_HISTORY = CHOICES_ALONE[:-1]
+TYPES = (
+    "choices of a path go together more than the state explains (z = {:.1f}){}: unobserved types or"
+    " a hidden state; r-hat is of no type. Add what differs to state, or fit by group"
+)
+MEMORY = (
+    "a choice depends on the choice before beside the state (z = {:.1f}){}: add the last action to"
+    " state; or a column of it is measured with error"
+)
+ROWS = 100_000  # states at a time
 SHIFT = 0.5  # standard errors
 DIFFERENT = 1e-4  # p-value of equal increments
 
@@ -170,6 +183,9 @@ def fit(
     results = []
     for estimate, rows in zip(estimates, data, strict=True):
         diagnostics = replace(estimate.diagnostics, cpu_seconds=seconds)
+        if method in BY_HISTORY:
+            where = "" if is_single else f" in data set {len(results)}"
+            diagnostics = with_history(estimate, diagnostics, rows, anchor.action, where)
         found = vars(estimate) | {"diagnostics": diagnostics}
         results.append(
             Results(
@@ -185,6 +201,33 @@ def fit(
     for i, found in enumerate(results):
         _warn_of_transitions(found, "" if is_single else f" in data set {i}")
     return results[0] if is_single else results
+
+
+def with_history(
+    estimate: Estimate, diagnostics: Diagnostics, data: Transitions, base: int, where: str
+) -> Diagnostics:
+    """Diagnostics with the z of the history; see `gladius.own_data.erm.misfit.of_history`.
+
+    The fit warns of them; our own estimator is not ok where p is below REJECTED.
+    """
+    states, (index,) = index_rows([data.states])
+    parts = np.array_split(states, 1 + len(states) // ROWS)
+    policy = np.concatenate([estimate.policy(part) for part in parts])[index]
+    if not np.all(np.isfinite(policy)):
+        return diagnostics
+    found = of_history(data.actions, policy, data.trajectory, base)
+    extra = {**diagnostics.extra, "types_z": found.types_z, "memory_z": found.memory_z}
+    rejected: tuple[str, ...] = ()
+    for text, z, p in ((TYPES, *found[::2]), (MEMORY, *found[1::2])):
+        if p < REMEMBERED:
+            warnings.warn(text.format(z, where), stacklevel=3)
+        if p < REJECTED:
+            rejected = (*rejected, text.partition(" (")[0])
+    if not (rejected and "not_ok_because" in extra and estimate.method.startswith("profiled_erm")):
+        return replace(diagnostics, extra=extra)
+    extra["not_ok_because"] = (*cast("tuple[str, ...]", extra["not_ok_because"]), *rejected)
+    status = "not_converged" if diagnostics.status == "ok" else diagnostics.status
+    return replace(diagnostics, extra=extra, status=status, converged=False)
 
 
 def _warn_of_transitions(results: Results, where: str) -> None:

@@ -22,6 +22,7 @@ from gladius.own_data.erm.observations.features import (
     Features,
     Inputs,
     Rows,
+    make_end,
     make_features,
 )
 from gladius.own_data.erm.observations.regression import solve
@@ -37,6 +38,7 @@ SHARE = 0.1  # of the ridge of zeta, at which a second fit shows what the ridge 
 OWN = 15  # cosines of one input among more than FEW
 STAYS = 0.01  # level of the likelihood ratio at which a monomial is not dropped
 COLLINEAR = 1e-6  # share of a product's information beside the other terms, below which it is none
+OF_END = 0.1  # penalty of an end's cells in intervals
 SAME = 1e-3  # difference of statistics that no chi-square sees, and no stop or rounding reaches
 
 
@@ -80,6 +82,7 @@ def make_zeta(
 
     Inputs that matter `together` have cosines of their own, beside those of all. So has each of
     more than FEW inputs: a bend along one of them is sharp, and those of all are too few for it.
+    Ends that many rows have are cells, for next values may jump there.
     """
     columns = [int(k) for k in columns]
     z = (rows.states[:, columns].numpy(force=True) - inputs.center[columns]) / inputs.scale[columns]
@@ -96,6 +99,8 @@ def make_zeta(
             every = every.with_block(make_features(columns, inputs, curved=[k], most=OWN))
         for curved in together:
             every = every.with_block(make_features(columns, inputs, curved=curved, in_cells=True))
+        for end in inputs.ends(columns):
+            every = every.with_block(make_end(columns, inputs, end))
         features.append(every)
     return tuple(features)
 
@@ -198,6 +203,37 @@ def add_curvature(
     return fit
 
 
+def add_ends(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
+    """The fit with cells at ends of columns, one at a time while REML gains enough.
+
+    They come after the curves: a cell that takes what is a bend near an end leaves the rest of the
+    bend without a curve.
+    """
+    left = inputs.ends(fit.risk.reward.inputs)
+    while left:
+        best, most, added = fit, 0.0, None
+        for end in left:
+            gain, trial = fit_penalised(fit, fit.risk.with_reward(with_end(fit, inputs, end)))
+            gain -= LEAVES_FIXED_FORM + 2 * float(np.log(len(left)))
+            if gain > most:
+                best, most, added = trial, gain, end
+        if added is None:
+            return fit
+        fit, left = best, [end for end in left if end != added]
+    return fit
+
+
+def with_end(fit: RiskMinimum, inputs: Inputs, end: tuple[int, float, float]) -> Features:
+    """The functions of r with an end's cells, less their regression on the monomials."""
+    reward, rows = fit.risk.reward, fit.risk.rows
+    block = make_end(reward.inputs, inputs, end)
+    cells = block(rows.states)[:, len(block.terms) :]
+    monomials = reward(rows.states)[:, : len(reward.terms)]
+    weighted = monomials * rows.seen[:, None]
+    removed = solve(weighted.T @ monomials, weighted.T @ cells).numpy(force=True)
+    return reward.with_block(block, removed)
+
+
 def fit_penalised(fit: RiskMinimum, wider: ObservationRisk) -> tuple[float, RiskMinimum]:
     """The fit in the wider class at REML's lambda, and what twice REML gains over infinity.
 
@@ -290,6 +326,25 @@ def widened(fit: RiskMinimum, rows: Rows, inputs: Inputs, columns: Sequence[int]
     same = fit.risk.with_reward(wider)
     risk = replace(same, rows=rows) if new else same
     return minimise(risk, penalty, theta, fit.point.zeta, fit)
+
+
+def with_all_ends(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
+    """The minimum with cells at every end that is none yet, by the penalty OF_END."""
+    cells = [(positions, values.tolist()) for positions, values in fit.risk.reward.cells]
+    actions = len(fit.risk.rows.estimated)
+    for end in inputs.ends(fit.risk.reward.inputs):
+        (positions, values), *_ = make_end(fit.risk.reward.inputs, inputs, end).cells
+        if (positions, values.tolist()) in cells:
+            continue
+        wider = fit.risk.with_reward(with_end(fit, inputs, end))
+
+        def spread(given: Tensor, new: float) -> Tensor:
+            table = given.reshape(actions, -1)
+            return torch.cat([table, torch.full((actions, 2), new).to(table)], dim=1).reshape(-1)
+
+        theta, penalty = spread(fit.point.theta, 0.0), spread(fit.penalty, OF_END)
+        fit = minimise(wider, penalty, theta, fit.point.zeta, fit)
+    return fit
 
 
 def ridge_shift(fit: RiskMinimum) -> Tensor:
