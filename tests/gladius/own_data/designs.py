@@ -333,3 +333,200 @@ REPORTED: dict[str, Callable[[], World]] = {
     "mileage, 1500 paths": lambda: replace(mileage(), size=(1500, 40)),
     "larger of two, 1500 paths": lambda: two("max", (1500, 40)),
 }
+
+
+def brands() -> World:
+    """Marketing: a stock of loyalty to brand 1, which buying raises, and the price of brand 2."""
+    g, p = np.arange(9), np.arange(5)
+    states = grid(g, p)
+    down = steps(g, (0, -1), (0.6, 0.4))
+    loyalty = np.stack(
+        [down, steps(g, (0, 1, 2), (0.2, 0.6, 0.2)), steps(g, (0, -1, -2), (0.2, 0.5, 0.3))]
+    )
+    moves = together(loyalty, np.stack([walk(5, 0.25, 0.25)] * 3))
+    root = (1, lambda s: np.sqrt(s[:, 0]), 0.5)
+    spec = ((1, one, -1.2), root, (2, one, 0.3), (2, 1, -0.35))
+    reward = linear(states, 0, 0.0, *spec, actions=3)
+    return World(["loyalty", "price"], states, *reward, moves, 0.9, uniform(states), 0)
+
+
+def promotions() -> World:
+    """Marketing: packs are bought ahead at low prices; an empty shelf at home costs."""
+    k, p = np.arange(10), np.arange(3)
+    states = grid(k, p)
+    eat = (0, -1, -2), (0.2, 0.6, 0.2)
+    stock = np.stack([steps(np.minimum(k + n, 9), *eat) for n in (0, 1, 4)])
+    price = np.array([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]])
+    spec = [(a, 1, -0.5 * n) for a, n in ((1, 1), (2, 2.5))]
+    spec += [(a, 0, -0.12) for a in (1, 2)] + [(1, one, 0.5), (2, one, 0.6)]
+    reward = linear(states, 0, shelf(states), *spec, actions=3)
+    moves = together(stock, np.stack([price] * 3))
+    own = {"anchor_reward": shelf}
+    return World(["stock", "price"], states, *reward, moves, 0.93, uniform(states), 0, fit=own)
+
+
+def shelf(s: Array) -> Array:
+    return np.asarray(-0.06 * s[:, 0] - 1.2 * (s[:, 0] == 0))
+
+
+def subscription() -> World:
+    """Marketing: minutes of use span three orders; a customer stays, upgrades, or cancels."""
+    u, q = np.exp(np.linspace(0, np.log(900), 30)), np.arange(3)
+    states, i = grid(u, q), np.arange(30)
+    use = np.stack(
+        [
+            steps(i, (-2, 0, 1), (0.3, 0.4, 0.3)),
+            steps(i, (-1, 0, 2), (0.2, 0.4, 0.4)),
+            0 * np.eye(30),
+        ]
+    )
+    plan = np.stack([walk(3, 0.1, 0.2), steps(np.arange(3), (1, 0), (0.8, 0.2)), np.eye(3)])
+
+    def log(s: Array) -> Array:
+        return np.log(s[:, 0])
+
+    spec = ((0, one, -0.9), (0, log, 0.3), (0, 1, 0.1), (1, one, -1.6), (1, log, 0.3), (1, 1, -0.2))
+    reward = linear(states, 2, 0.5, *spec, actions=3)
+    moves = together(use, plan)
+    return World(["minutes", "plan"], states, *reward, moves, 0.9, uniform(states), 2, (1000, 30))
+
+
+def occupations() -> World:
+    """Labour: two kinds of experience, which wear off where they are not used; home is known."""
+    x = np.arange(9)
+    states = grid(x, x)
+    up, off = steps(x, (0, 1), (0.3, 0.7)), steps(x, (0, -1), (0.75, 0.25))
+    moves = np.concatenate(
+        [together(i[None], j[None]) for i, j in ((up, off), (off, up), (off, off))]
+    )
+    root = (0, lambda s: np.sqrt(s[:, 0]), 0.6)
+    spec = ((0, one, -1.4), root, (1, one, -0.9), (1, 1, 0.22), (1, 0, -0.05))
+    reward = linear(states, 2, 0.0, *spec, actions=3)
+    return World(["white", "blue"], states, *reward, moves, 0.9, uniform(states), 2)
+
+
+def search() -> World:
+    """Labour: search, train, or accept an offer (the anchor, worth its log), which ends search."""
+    w, d = np.exp(np.linspace(np.log(5), np.log(700), 25)), np.arange(8)
+    states, i = grid(w, d), np.arange(25)
+    draws = near(i * 1.0, 0 * i + 9.0, 5.0)
+    offers = np.stack([draws, near(i * 1.0, 0 * i + 12.0, 5.0), 0 * draws])
+    spell = np.stack([steps(d, (1,), (1.0,))] * 3)
+    spec = ((0, one, 0.2), (0, 1, -0.12), (1, one, -0.5), (1, 1, -0.05))
+    reward = linear(states, 2, offer(states), *spec, actions=3)
+    start = (states[:, 1] == 0) / 25
+    own = {"anchor_reward": offer}
+    moves = together(offers, spell)
+    return World(["offer", "spell"], states, *reward, moves, 0.9, start, 2, (2500, 12), fit=own)
+
+
+def offer(s: Array) -> Array:
+    return np.asarray(1.2 * np.log(s[:, 0]) - 3.0)
+
+
+def retirement() -> World:
+    """Labour: full time, part time, or retire (the anchor), by health and age over 50."""
+    t, h = np.arange(16), np.arange(4)
+    states = grid(t, h)
+    older = steps(t, (1,), (1.0,))
+    health = np.stack([walk(4, 0.15, 0.2), walk(4, 0.2, 0.15), np.eye(4)])
+    moves = together(np.stack([older, older, 0 * older]), health)
+    spec = ((0, one, 0.6), (0, 0, -0.1), (0, 1, 0.25), (1, one, 0.2), (1, 0, -0.06), (1, 1, 0.15))
+    reward = linear(states, 2, 1.0, *spec, actions=3)
+    return World(["age", "health"], states, *reward, moves, 0.9, uniform(states), 2, (1500, 20))
+
+
+def last_age() -> World:
+    """Labour: training by age, up to a last one at which every path ends; the horizon is finite."""
+    t, h = np.arange(15), np.arange(4)
+    states = grid(t, h)
+    older = np.stack([steps(t, (1,), (1.0,))] * 2)
+    skill = np.stack([steps(h, (1, 0), (0.7, 0.3)), steps(h, (0, -1), (0.8, 0.2))])
+    spec = ((0, one, -0.8), (0, 1, -0.3))
+    reward = linear(states, 1, 0.5 * states[:, 1], *spec, actions=2)
+    start = (states[:, 0] == 0) / 4
+    own = {"anchor_reward": skilled}
+    return World(
+        ["age", "skill"],
+        states,
+        *reward,
+        together(older, skill),
+        0.95,
+        start,
+        1,
+        (600, 15),
+        horizon=15,
+        fit=own,
+    )
+
+
+def skilled(s: Array) -> Array:
+    return np.asarray(0.5 * s[:, 1])
+
+
+def dosing() -> World:
+    """Health: no treatment (known), a low or a high dose, by symptoms and side effects."""
+    s, e = np.arange(9), np.arange(5)
+    states = grid(s, e)
+    symptoms = np.stack(
+        [walk(9, 0.4, 0.1), walk(9, 0.2, 0.4), steps(s, (0, -1, -3), (0.2, 0.4, 0.4))]
+    )
+    effects = np.stack([walk(5, 0.05, 0.5), walk(5, 0.3, 0.2), walk(5, 0.6, 0.05)])
+    square = (1, lambda x: x[:, 1] ** 2, -0.12)
+    spec = ((1, one, -0.6), (1, 0, -0.1), square, (2, one, -1.2), (2, 0, -0.05), (2, 1, -0.45))
+    reward = linear(states, 0, ill(states), *spec, actions=3)
+    own = {"anchor_reward": ill}
+    moves = together(symptoms, effects)
+    return World(["symptoms", "effects"], states, *reward, moves, 0.92, uniform(states), 0, fit=own)
+
+
+def ill(s: Array) -> Array:
+    return np.asarray(-0.35 * s[:, 0])
+
+
+def smoking() -> World:
+    """Health: a stock of addiction makes smoking better, and more so for the poor."""
+    k, y = np.arange(11), np.arange(5)
+    states = grid(k, y)
+    habit = np.stack([steps(k, (0, -1, -2), (0.3, 0.5, 0.2)), steps(k, (0, 1), (0.4, 0.6))])
+    moves = together(habit, np.stack([walk(5, 0.1, 0.1)] * 2))
+    spec = ((1, one, -1.6), (1, 0, 0.3), (1, 1, -0.1), (1, product, -0.05))
+    reward = linear(states, 0, crave(states), *spec, actions=2)
+    own = {"anchor_reward": crave}
+    return World(["habit", "income"], states, *reward, moves, 0.9, uniform(states), 0, fit=own)
+
+
+def crave(s: Array) -> Array:
+    return np.asarray(-0.08 * s[:, 0])
+
+
+def deductible() -> World:
+    """Health: a visit is cheaper once five were paid; what was paid is forgotten each January."""
+    paid, m = np.arange(10), np.arange(12)
+    states = grid(paid, m)
+    moves = np.zeros((2, 120, 120))
+    for i, (k, month) in enumerate(states.astype(int)):
+        for a, ways in ((0, ((0, 1.0),)), (1, ((1, 0.7), (2, 0.3)))):
+            for more, chance in ways:
+                after = 0 if month == 11 else min(k + more, 9)
+                moves[a, i, after * 12 + (month + 1) % 12] += chance
+    cheap = (1, lambda s: (s[:, 0] >= 5) * 1.0, 1.1)
+    winter = (1, lambda s: np.isin(s[:, 1], (0, 1, 11)) * 1.0, 0.5)
+    reward = linear(states, 0, 0.0, (1, one, -1.3), cheap, winter, actions=2)
+    start = (states[:, 0] == 0) / 12
+    return World(["paid", "month"], states, *reward, moves, 0.95, start, 0, (400, 36))
+
+
+OURS: dict[str, Callable[[], World]] = {
+    "brands": brands,
+    "promotions": promotions,
+    "subscription": subscription,
+    "occupations": occupations,
+    "search": search,
+    "retirement": retirement,
+    "last age": last_age,
+    "dosing": dosing,
+    "smoking": smoking,
+    "deductible": deductible,
+}
+DESIGNS = REPORTED | OURS
