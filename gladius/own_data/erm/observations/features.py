@@ -218,17 +218,12 @@ def make_features(
     )
 
 
-def make_end(
-    columns: Sequence[int],
-    inputs: Inputs,
-    end: tuple[int, float, float],
-    box: tuple[Array, Array] | None = None,
-) -> Features:
-    """1 and some columns, with two cells: nearer to an end of one of them, or to what is next."""
-    block, (k, *values) = make_features(columns, inputs, box=box), end
-    z = (np.array(values)[:, None] - inputs.center[k]) / inputs.scale[k]
-    cells = (((list(columns).index(k),), z),)
-    return replace(block, removed=np.zeros((len(block.terms), 2)), cells=cells)
+def make_cells(columns: Sequence[int], inputs: Inputs, group: tuple[float, ...]) -> Features:
+    """1 and some columns, with a cell for each value of one of them: `group` is it and those."""
+    block, (k, *values) = make_features(columns, inputs), group
+    z = (np.array(values)[:, None] - inputs.center[int(k)]) / inputs.scale[int(k)]
+    cells = (((list(columns).index(int(k)),), z),)
+    return replace(block, removed=np.zeros((len(block.terms), len(z))), cells=cells)
 
 
 @dataclass(frozen=True)

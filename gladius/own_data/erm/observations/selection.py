@@ -22,7 +22,7 @@ from gladius.own_data.erm.observations.features import (
     Features,
     Inputs,
     Rows,
-    make_end,
+    make_cells,
     make_features,
 )
 from gladius.own_data.erm.observations.regression import solve
@@ -38,7 +38,8 @@ SHARE = 0.1  # of the ridge of zeta, at which a second fit shows what the ridge 
 OWN = 15  # cosines of one input among more than FEW
 STAYS = 0.01  # level of the likelihood ratio at which a monomial is not dropped
 COLLINEAR = 1e-6  # share of a product's information beside the other terms, below which it is none
-OF_END = 0.1  # penalty of an end's cells in intervals
+OF_CELL = 0.1  # penalty of cells in intervals
+FEW_VALUES = 20  # of a column, up to which each has a cell in intervals
 SAME = 1e-3  # difference of statistics that no chi-square sees, and no stop or rounding reaches
 
 
@@ -100,7 +101,7 @@ def make_zeta(
         for curved in together:
             every = every.with_block(make_features(columns, inputs, curved=curved, in_cells=True))
         for end in inputs.ends(columns):
-            every = every.with_block(make_end(columns, inputs, end))
+            every = every.with_block(make_cells(columns, inputs, end))
         features.append(every)
     return tuple(features)
 
@@ -209,11 +210,13 @@ def add_ends(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
     They come after the curves: a cell that takes what is a bend near an end leaves the rest of the
     bend without a curve.
     """
-    left = inputs.ends(fit.risk.reward.inputs)
+    reward, rows, left = fit.risk.reward, fit.risk.rows, inputs.ends(fit.risk.reward.inputs)
+    monomials = reward(rows.states)[:, : len(reward.terms)]
     while left:
         best, most, added = fit, 0.0, None
         for end in left:
-            gain, trial = fit_penalised(fit, fit.risk.with_reward(with_end(fit, inputs, end)))
+            wider = with_cells(fit.risk.reward, monomials, rows, inputs, end)
+            gain, trial = fit_penalised(fit, fit.risk.with_reward(wider))
             gain -= LEAVES_FIXED_FORM + 2 * float(np.log(len(left)))
             if gain > most:
                 best, most, added = trial, gain, end
@@ -223,12 +226,12 @@ def add_ends(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
     return fit
 
 
-def with_end(fit: RiskMinimum, inputs: Inputs, end: tuple[int, float, float]) -> Features:
-    """The functions of r with an end's cells, less their regression on the monomials."""
-    reward, rows = fit.risk.reward, fit.risk.rows
-    block = make_end(reward.inputs, inputs, end)
+def with_cells(
+    reward: Features, monomials: Tensor, rows: Rows, inputs: Inputs, group: tuple[float, ...]
+) -> Features:
+    """The functions of r with the cells of a group, less their regression on the monomials."""
+    block = make_cells(reward.inputs, inputs, group)
     cells = block(rows.states)[:, len(block.terms) :]
-    monomials = reward(rows.states)[:, : len(reward.terms)]
     weighted = monomials * rows.seen[:, None]
     removed = solve(weighted.T @ monomials, weighted.T @ cells).numpy(force=True)
     return reward.with_block(block, removed)
@@ -328,23 +331,28 @@ def widened(fit: RiskMinimum, rows: Rows, inputs: Inputs, columns: Sequence[int]
     return minimise(risk, penalty, theta, fit.point.zeta, fit)
 
 
-def with_all_ends(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
-    """The minimum with cells at every end that is none yet, by the penalty OF_END."""
-    cells = [(positions, values.tolist()) for positions, values in fit.risk.reward.cells]
-    actions = len(fit.risk.rows.estimated)
-    for end in inputs.ends(fit.risk.reward.inputs):
-        (positions, values), *_ = make_end(fit.risk.reward.inputs, inputs, end).cells
-        if (positions, values.tolist()) in cells:
-            continue
-        wider = fit.risk.with_reward(with_end(fit, inputs, end))
+def with_all_cells(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
+    """The minimum with a cell for each value of a column that has few, by the penalty OF_CELL.
 
-        def spread(given: Tensor, new: float) -> Tensor:
-            table = given.reshape(actions, -1)
-            return torch.cat([table, torch.full((actions, 2), new).to(table)], dim=1).reshape(-1)
-
-        theta, penalty = spread(fit.point.theta, 0.0), spread(fit.penalty, OF_END)
-        fit = minimise(wider, penalty, theta, fit.point.zeta, fit)
-    return fit
+    Of any other column the ends are cells. Intervals come from it: r may jump where a curve does
+    not, and that no test finds a jump does not show that there is none.
+    """
+    columns, actions = fit.risk.reward.inputs, len(fit.risk.rows.estimated)
+    values = {k: np.unique(inputs.sample[:, k]) for k in columns}
+    few = {k for k in columns if 2 < len(values[k]) <= FEW_VALUES}
+    groups = [(k, *values[k].tolist()) for k in sorted(few)]
+    groups += [end for end in inputs.ends(columns) if end[0] not in few]
+    if not groups:
+        return fit
+    theta, penalty = (one.reshape(actions, -1) for one in (fit.point.theta, fit.penalty))
+    reward, rows = fit.risk.reward, fit.risk.rows
+    monomials = reward(rows.states)[:, : len(reward.terms)]
+    for group in groups:
+        reward = with_cells(reward, monomials, rows, inputs, group)
+        new = theta.new_zeros((actions, len(group) - 1))
+        theta, penalty = torch.cat([theta, new], dim=1), torch.cat([penalty, new + OF_CELL], dim=1)
+    wider = fit.risk.with_reward(reward)
+    return minimise(wider, penalty.reshape(-1), theta.reshape(-1), fit.point.zeta, fit)
 
 
 def ridge_shift(fit: RiskMinimum) -> Tensor:

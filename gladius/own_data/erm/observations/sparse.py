@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral
 from typing import Any, cast
@@ -75,7 +75,7 @@ from gladius.own_data.erm.observations.selection import (
     reward_inputs,
     ridge_shift,
     widened,
-    with_all_ends,
+    with_all_cells,
     with_own_ridge,
 )
 from gladius.panel.anchor import Anchor
@@ -114,7 +114,7 @@ class RowFunction:
     zeta: tuple[Features, ...] = ()
     coefficients: Array | None = None
     discount: float = 0.0
-    logs: Logs = Logs()  # what the features have beside the states
+    logs: Logs = field(default_factory=Logs)  # what the features have beside the states
     further: Array | None = None  # (A,) variance of each action, by what the level of V is off
 
     def __call__(self, states: Array) -> Array:
@@ -316,7 +316,7 @@ def widest(
     elif len(columns) > len(own):
         used = sorted({*columns, *fit.risk.zeta[0].inputs})
         rows = Rows.of(data, used, anchor, rows.discount, (1 - rows.discount) * level)
-    return with_all_ends(widened(fit, rows, inputs, columns), inputs)
+    return with_all_cells(widened(fit, rows, inputs, columns), inputs)
 
 
 def misfits(
