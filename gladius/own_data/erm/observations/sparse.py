@@ -96,6 +96,11 @@ JOINED = (2, 4)  # inputs of zeta that are joined where the level of V is reject
 MOST_PAIRED = 40  # columns up to which all pairs are tested
 ROUNDS = 4  # of the selection of zeta's inputs
 NO_EFFECT = "r-hat does not depend on {}: no test finds that it does; a method with a form keeps it"
+LONELY = (
+    "anchor_action: in {:.0%} of the rows it is all but never chosen, less than once in as many rows"
+    " as there are: how large r is there follows from the form of r alone"
+)
+UNSEEN = 0.1  # of the rows, from which that is reported
 NEAR_ONE = 0.99  # discount factor
 LEVELS = 3  # fits at most whose V is near 0
 MOVED = 0.1  # standard errors by which the last of them may move r
@@ -245,6 +250,12 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
             text = TOGETHER if isinstance(key, tuple) else DIFFERS
             name = " and ".join(key) if isinstance(key, tuple) else data.feature_names[key]
             warnings.warn(text.format(name, misfit[key]), stacklevel=2)
+    rows = fit.risk.rows
+    of_anchor = np.sum((1 - rows.is_free.numpy(force=True)) * policy, axis=1)
+    seen = rows.seen.numpy(force=True)
+    unseen = float(seen @ (of_anchor < 1 / seen.sum()) / seen.sum())
+    if unseen > UNSEEN:
+        warnings.warn(LONELY.format(unseen), stacklevel=2)
     used = logs.origins(reward_inputs(fit.risk.reward), width)
     dropped = np.setdiff1d(np.flatnonzero(inputs.varies[:width]), used)
     if len(dropped) and width <= FEW_FEATURES:
@@ -263,6 +274,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "misfit_inputs": tuple(key for key in doubtful if misfit[key] < trust.REJECTED),
         "level_shift": off.shift,
         "level_z": off.z,
+        "anchor_unseen": unseen,
     }
     wide = widest(fit, inputs, data, anchor, level, of_reward)
     found = estimate(fit, wide, anchor, level, off, policy, extra)
