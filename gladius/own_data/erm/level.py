@@ -29,7 +29,7 @@ from gladius.validate import Array
 
 FEWEST = 0.5  # expected anchors of a state
 REJECTED = 3.9  # of |z|
-LEAST = 1e-12  # share of the variance that is left at least
+LEAST = 0.01  # share of the variance that is left at least: a penalty's bias is not a misfit
 DISAGREES = "the level of V does not agree with the anchor's choices"
 
 
