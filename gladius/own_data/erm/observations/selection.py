@@ -287,7 +287,13 @@ def reml_gain(point: Point, is_new: Tensor, old: Tensor, strength: float) -> flo
     return curved + float(is_new.sum()) * float(np.log(strength)) - straight
 
 
-def widened(fit: RiskMinimum, rows: Rows, inputs: Inputs, columns: Sequence[int]) -> RiskMinimum:
+def widened(
+    fit: RiskMinimum,
+    rows: Rows,
+    inputs: Inputs,
+    columns: Sequence[int],
+    of_further: float = 0.0,
+) -> RiskMinimum:
     """The minimum with further inputs in r and, of up to MOST_CROSSED inputs, terms of degree two.
 
     Intervals come from it: those of a class that the data chose take what was left out to be zero.
@@ -297,6 +303,7 @@ def widened(fit: RiskMinimum, rows: Rows, inputs: Inputs, columns: Sequence[int]
         rows: the data, grouped by its inputs and `columns`.
         inputs: standardised.
         columns: what r may depend on.
+        of_further: penalty of what the fit lacks.
     """
     reward, actions, size = (
         fit.risk.reward,
@@ -327,12 +334,12 @@ def widened(fit: RiskMinimum, rows: Rows, inputs: Inputs, columns: Sequence[int]
         removed=np.concatenate([reward.removed, removed]),
     )
 
-    def spread(values: Tensor) -> Tensor:
+    def spread(values: Tensor, new: float) -> Tensor:
         table = values.reshape(actions, -1)
-        zeros = table.new_zeros((actions, len(further)))
-        return torch.cat([table[:, :size], zeros, table[:, size:]], dim=1).reshape(-1)
+        added = torch.full((actions, len(further)), new).to(table)
+        return torch.cat([table[:, :size], added, table[:, size:]], dim=1).reshape(-1)
 
-    theta, penalty = spread(fit.point.theta), spread(fit.penalty)
+    theta, penalty = spread(fit.point.theta, 0.0), spread(fit.penalty, of_further)
     same = fit.risk.with_reward(wider)
     risk = replace(same, rows=rows) if new else same
     return minimise(risk, penalty, theta, fit.point.zeta, fit)

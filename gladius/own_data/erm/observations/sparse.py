@@ -68,6 +68,7 @@ from gladius.own_data.erm.observations.score_tests import (
 )
 from gladius.own_data.erm.observations.selection import (
     MOST_CROSSED,
+    OF_CELL,
     add_curvature,
     add_ends,
     fit_form,
@@ -317,18 +318,19 @@ def widest(
     """The minimum that intervals come from: r may depend on every feature, where these are few.
 
     A feature that no test selects may matter a little. The other features are left out where the
-    user named the inputs, or where some action is too rare for that many terms.
+    user named the inputs. Where some action is too rare for that many terms they are penalised.
     """
     rows, own = fit.risk.rows, fit.risk.reward.inputs
     columns = sorted({*own, *np.flatnonzero(inputs.varies).tolist()})
     terms = (len(columns) + 1) * (len(columns) + 2) // 2
     is_rare = float(rows.visits.sum(dim=0).min()) < trust.PER_COEFFICIENT * terms
-    if asked is not None or len(columns) > MOST_CROSSED or is_rare:
+    if asked is not None or len(columns) > MOST_CROSSED:
         columns = list(own)
     elif len(columns) > len(own):
         used = sorted({*columns, *fit.risk.zeta[0].inputs})
         rows = Rows.of(data, used, anchor, rows.discount, (1 - rows.discount) * level)
-    return with_all_cells(widened(fit, rows, inputs, columns), inputs)
+    penalty = OF_CELL if is_rare else 0.0
+    return with_all_cells(widened(fit, rows, inputs, columns, penalty), inputs)
 
 
 def misfits(
