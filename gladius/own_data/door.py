@@ -180,7 +180,7 @@ def fit(
             hint = f"{error.hint}; `help(gladius.fit)` lists those of all classes and protocols"
             raise InputError("option", error.value, hint) from None
         seconds = (time.process_time() - start_time) / len(data)
-    results = []
+    results: list[Results] = []
     for estimate, rows in zip(estimates, data, strict=True):
         diagnostics = replace(estimate.diagnostics, cpu_seconds=seconds)
         if method in BY_HISTORY:

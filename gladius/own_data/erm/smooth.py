@@ -301,7 +301,7 @@ def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
 def level_tests(
     problem: Problem, risk: SmoothRisk, flat: Array, hessian: Array, weights: Array
 ) -> tuple[Level, ...]:
-    """The tests of the level of V at (R, p) eta; `weights` (R, p) of the penalty are in `hessian`."""
+    """The tests of the level of V at (R, p) eta; the penalty's `weights` are in the Hessian."""
     everyone = np.arange(len(flat))
     _, log_anchor, policy = risk.choices(flat)
     _, minus_slope = risk._jacobians(everyone, policy)

@@ -98,8 +98,8 @@ MOST_PAIRED = 40  # columns up to which all pairs are tested
 ROUNDS = 4  # of the selection of zeta's inputs
 NO_EFFECT = "r-hat does not depend on {}: no test finds that it does; a method with a form keeps it"
 LONELY = (
-    "anchor_action: in {:.0%} of the rows it is all but never chosen, less than once in as many rows"
-    " as there are: how large r is there follows from the form of r alone"
+    "anchor_action: in {:.0%} of the rows it is all but never chosen, less than once in as many"
+    " rows as there are: how large r is there follows from the form of r alone"
 )
 UNSEEN = 0.1  # of the rows, from which that is reported
 NEAR_ONE = 0.99  # discount factor
