@@ -255,8 +255,6 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     of_anchor = np.sum((1 - rows.is_free.numpy(force=True)) * policy, axis=1)
     seen = rows.seen.numpy(force=True)
     unseen = float(seen @ (of_anchor < 1 / seen.sum()) / seen.sum())
-    if unseen > UNSEEN:
-        warnings.warn(LONELY.format(unseen), stacklevel=2)
     used = logs.origins(reward_inputs(fit.risk.reward), width)
     dropped = np.setdiff1d(np.flatnonzero(inputs.varies[:width]), used)
     if len(dropped) and width <= FEW_FEATURES:
@@ -279,6 +277,8 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     }
     wide = widest(fit, inputs, data, anchor, level, of_reward)
     found = estimate(fit, wide, anchor, level, off, policy, extra)
+    if unseen > UNSEEN and found.diagnostics.status == "ok":  # else the status says more
+        warnings.warn(LONELY.format(unseen), stacklevel=2)
     if not logs.columns:
         return found
     q, reward, basis = (
