@@ -34,11 +34,12 @@ CHOICES_ALONE = ("profiled_erm", "plug_in", "nfxp", "ccp", "mpec", "ml_irl", "bc
 BY_HISTORY = CHOICES_ALONE[:-1]
 TYPES = (
     "choices of a path go together more than the state explains (z = {:.1f}){}: unobserved types or"
-    " a hidden state; r-hat is of no type. Add what differs to state, or fit by group"
+    " a hidden state, or another form of r; r-hat is of no type. Add what differs to state, or fit by"
+    " group"
 )
 MEMORY = (
     "a choice depends on the choice before beside the state (z = {:.1f}){}: add the last action to"
-    " state; or a column of it is measured with error"
+    " state; or a column of it is measured with error, or r has another form"
 )
 ROWS = 100_000  # states at a time
 SHIFT = 0.5  # standard errors
@@ -208,8 +209,11 @@ def with_history(
 ) -> Diagnostics:
     """Diagnostics with the z of the history; see `gladius.own_data.erm.misfit.of_history`.
 
-    The fit warns of them; our own estimator is not ok where p is below REJECTED.
+    The fit warns of them; our own estimator is not ok where p is below REJECTED. A fit that is not
+    ok anyhow is not asked: its residuals are of no use.
     """
+    if diagnostics.status != "ok":
+        return diagnostics
     states, (index,) = index_rows([data.states])
     parts = np.array_split(states, 1 + len(states) // ROWS)
     policy = np.concatenate([estimate.policy(part) for part in parts])[index]
@@ -226,8 +230,7 @@ def with_history(
     if not (rejected and "not_ok_because" in extra and estimate.method.startswith("profiled_erm")):
         return replace(diagnostics, extra=extra)
     extra["not_ok_because"] = (*cast("tuple[str, ...]", extra["not_ok_because"]), *rejected)
-    status = "not_converged" if diagnostics.status == "ok" else diagnostics.status
-    return replace(diagnostics, extra=extra, status=status, converged=False)
+    return replace(diagnostics, extra=extra, status="not_converged", converged=False)
 
 
 def _warn_of_transitions(results: Results, where: str) -> None:
