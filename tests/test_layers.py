@@ -247,8 +247,8 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
-STATEMENTS = {"gladius": 6_207, "gladius/own_data": 4_266, "proofs_checks": 7_378}
-STATEMENTS |= {"reproduce": 7_780, "tests": 17_110}
+STATEMENTS = {"gladius": 6_207, "gladius/own_data": 4_585, "proofs_checks": 7_378}
+STATEMENTS |= {"reproduce": 7_780, "tests": 18_028}
 
 
 def sources(package: str) -> dict[str, str]:

@@ -34,8 +34,8 @@ CHOICES_ALONE = ("profiled_erm", "plug_in", "nfxp", "ccp", "mpec", "ml_irl", "bc
 BY_HISTORY = CHOICES_ALONE[:-1]
 TYPES = (
     "choices of a path go together more than the state explains (z = {:.1f}){}: unobserved types or"
-    " a hidden state, or another form of r; r-hat is of no type. Add what differs to state, or fit by"
-    " group"
+    " a hidden state, or another form of r; r-hat is of no type. Add what differs to state, or fit"
+    " by group"
 )
 MEMORY = (
     "a choice depends on the choice before beside the state (z = {:.1f}){}: add the last action to"

@@ -30,7 +30,7 @@ MISFIT = 1e-4  # of chi-square an observation, about .03 of log-odds: less does 
 BIAS = 0.05  # of log-odds, that an error of zeta makes: less does not matter
 PER_COEFFICIENT = 10  # observations that a coefficient of r, and a monomial's action, must have
 STRATA = 40  # of the probability of an action, in which its history is centred
-# p-value of a warning that choices depend on the history: of 269 right data sets, most of them of
+# p-value of a warning that choices depend on the history: of 269 right data sets, 80 of them of
 # worlds on which it was not chosen, none was warned of; see tests/gladius/own_data/attack.py
 REMEMBERED = 1e-3
 RARE = "an action is too rare"
