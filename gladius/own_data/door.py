@@ -215,8 +215,8 @@ def with_history(
     if diagnostics.status != "ok":
         return diagnostics
     states, (index,) = index_rows([data.states])
-    parts = np.array_split(states, 1 + len(states) // ROWS)
-    policy = np.concatenate([estimate.policy(part) for part in parts])[index]
+    chunks = np.array_split(states, 1 + len(states) // ROWS)
+    policy = np.concatenate([estimate.policy(chunk) for chunk in chunks])[index]
     if not np.all(np.isfinite(policy)):
         return diagnostics
     found = of_history(data.actions, policy, data.trajectory, base)

@@ -82,7 +82,7 @@ def level_of(
     variance = float(omega @ (weights * (1 - policy)))
     c = slope.T @ weights
     u = np.linalg.lstsq(h, c, rcond=1e-10)[0]
-    left = max(variance - 2 * float(c @ u) + float(u @ information @ u), LEAST * variance)
+    remaining = max(variance - 2 * float(c @ u) + float(u @ information @ u), LEAST * variance)
     scale = total / counted if counted > 0 else 0.0
     score = float(omega @ (taken - expected))
-    return Level(-scale * score, scale * float(np.sqrt(left)))
+    return Level(-scale * score, scale * float(np.sqrt(remaining)))

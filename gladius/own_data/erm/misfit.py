@@ -197,7 +197,7 @@ def of_choices(visits: Array, policy: Array, nll: float) -> dict[str, bool]:
     }
 
 
-class History(NamedTuple):
+class OfHistory(NamedTuple):
     """Whether the history explains choices that the state is to explain; see `of_history`."""
 
     types_z: float
@@ -206,7 +206,7 @@ class History(NamedTuple):
     memory_p: float
 
 
-def of_history(actions: Integers, policy: Array, trajectory: Integers, base: int) -> History:
+def of_history(actions: Integers, policy: Array, trajectory: Integers, base: int) -> OfHistory:
     """The z of (n,) residuals with what came before in the same path, and their p-values.
 
     With e = 1(a) - pi(a | s), and h a function of the path before and of the state, every e h has
@@ -247,4 +247,4 @@ def of_history(actions: Integers, policy: Array, trajectory: Integers, base: int
             found.append(float(product.sum()) / spread if spread > 0 else 0.0)
     number, strongest = 2 * len(tested), max(memory, key=abs)
     chances = float(ndtr(-max(types))), 2 * float(ndtr(-abs(strongest)))
-    return History(max(types), strongest, *(min(1.0, number * p) for p in chances))
+    return OfHistory(max(types), strongest, *(min(1.0, number * p) for p in chances))

@@ -217,19 +217,19 @@ def add_ends(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
     They come after the curves: a cell that takes what is a bend near an end leaves the rest of the
     bend without a curve.
     """
-    reward, rows, left = fit.risk.reward, fit.risk.rows, inputs.ends(fit.risk.reward.inputs)
+    reward, rows, remaining = fit.risk.reward, fit.risk.rows, inputs.ends(fit.risk.reward.inputs)
     monomials = reward(rows.states)[:, : len(reward.terms)]
-    while left:
+    while remaining:
         best, most, added = fit, 0.0, None
-        for end in left:
+        for end in remaining:
             wider = with_cells(fit.risk.reward, monomials, rows, inputs, end)
             gain, trial = fit_penalised(fit, fit.risk.with_reward(wider))
-            gain -= LEAVES_FIXED_FORM + 2 * float(np.log(len(left)))
+            gain -= LEAVES_FIXED_FORM + 2 * float(np.log(len(remaining)))
             if gain > most:
                 best, most, added = trial, gain, end
         if added is None:
             return fit
-        fit, left = best, [end for end in left if end != added]
+        fit, remaining = best, [end for end in remaining if end != added]
     return fit
 
 

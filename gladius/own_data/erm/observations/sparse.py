@@ -556,10 +556,10 @@ def estimate(
         rows.followed.sum(dim=0),
         torch.bincount(rows.action, rows.times, len(rows.actions)),
     )
-    goes_on = (times / followed).numpy(force=True)  # share of each action's moves
+    continuing = (times / followed).numpy(force=True)  # share of each action's moves
     centre = replace(
         reward_function(wide, anchor, level, ridge_shift(wide)),
-        further=(1 - rows.discount * goes_on) ** 2 * off.square,
+        further=(1 - rows.discount * continuing) ** 2 * off.square,
     )
     zeta = torch.stack([w @ c for w, c in zip(risk.factor, point.zeta, strict=True)])
     coefficients = zeta.numpy(force=True)
