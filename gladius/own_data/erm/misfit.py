@@ -214,8 +214,10 @@ def of_history(actions: Integers, policy: Array, trajectory: Integers, base: int
     `types`, h is the sum of the path's earlier e: it is the same unobserved type, or a shock that
     lasts, that made those. For `memory` it is the e of the row before. From h its mean over rows
     with about the same pi is subtracted, for the fit has explained that. The z of an action are
-    sums of e h over the root of those of their squares; they are the largest of all actions, and
-    p-values are times the number of tests. That of types is one-sided.
+    sums of e h over the root of the variance that they should have, the sum of h^2 pi (1 - pi).
+    (Their squares are too small where an action is rare, for what is large is then not seen.) They
+    are the largest of all actions, and p-values are times the number of tests. That of types is
+    one-sided.
 
     Args:
         actions: (n,), in order of time within each path.
@@ -242,9 +244,8 @@ def of_history(actions: Integers, policy: Array, trajectory: Integers, base: int
         size = np.maximum(np.bincount(stratum), 1)
         for found, h in ((types, total - total[start][path]), (memory, np.append(0.0, e[:-1]))):
             own = h[has_past] - (np.bincount(stratum, h[has_past]) / size)[stratum]
-            product = own * e[has_past]
-            spread = float(np.sqrt(product @ product))
-            found.append(float(product.sum()) / spread if spread > 0 else 0.0)
+            spread = float(np.sqrt(own**2 @ (pi * (1 - pi))))
+            found.append(float(own @ e[has_past]) / spread if spread > 0 else 0.0)
     number, strongest = 2 * len(tested), max(memory, key=abs)
     chances = float(ndtr(-max(types))), 2 * float(ndtr(-abs(strongest)))
     return OfHistory(max(types), strongest, *(min(1.0, number * p) for p in chances))
