@@ -142,9 +142,7 @@ def run(noticed: str, folder: Path) -> subprocess.CompletedProcess[str]:
     if "::" in noticed or noticed.endswith(".py"):
         what = ["pytest", "-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *noticed.split()]
     else:
-        build = str(folder / "build")
-        shutil.rmtree(build, ignore_errors=True)
-        what = ["proofs_checks", *noticed.split(), "--build", build]
+        what = ["proofs_checks", *noticed.split()]
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         [sys.executable, "-m", *what],
