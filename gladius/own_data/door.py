@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, cast, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -19,37 +19,23 @@ from gladius.model.choice_sets import (
     share_without_anchor,
     with_choice_sets,
 )
-from gladius.model.estimate import Diagnostics, Estimate
 from gladius.model.increments import PooledIncrements
 from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis
 from gladius.model.state_anchor import ANSWERS, AnchorAction, StateAnchor, read_anchor_action
 from gladius.own_data.erm import ROW_CLASSES
-from gladius.own_data.erm.misfit import REJECTED, REMEMBERED, of_history
 from gladius.own_data.formula import linear_reward
 from gladius.own_data.frame import complete, warn_of_codes
 from gladius.own_data.results.progress import progress
 from gladius.own_data.results.results import Results
 from gladius.own_data.results.weights import fits_of, named, repeated
 from gladius.panel.anchor import Anchor, AnchorReward, make_anchor
-from gladius.panel.record import Transitions, index_rows
+from gladius.panel.record import Transitions
 from gladius.solvers.threads import one_thread
 from gladius.validate import Array, InputError, check_discount, check_options, needs_torch
 
 # methods in which a choice counts whose next state was not observed; the others leave it out
 CHOICES_ALONE = ("profiled_erm", "plug_in", "nfxp", "ccp", "mpec", "ml_irl", "bc")
-# methods that estimate choice probabilities, whose residuals are held against the history
-BY_HISTORY = CHOICES_ALONE[:-1]
-TYPES = (
-    "choices of a path go together more than the state explains (z = {:.1f}){}: unobserved types or"
-    " a hidden state, or another form of r; r-hat is of no type. Add what differs to state, or fit"
-    " by group"
-)
-MEMORY = (
-    "a choice depends on the choice before beside the state (z = {:.1f}){}: add the last action to"
-    " state; or a column of it is measured with error, or r has another form"
-)
-ROWS = 100_000  # states at a time
 SHIFT = 0.5  # standard errors
 # of what fixes the level of V, in states where the anchor was never taken: warn, raise
 WITHOUT, MOST_WITHOUT = 0.05, 0.3
@@ -232,12 +218,9 @@ def fit(
             hint = f"{error.hint}; `help(gladius.fit)` lists those of all classes and protocols"
             raise InputError("option", error.value, hint) from None
         seconds = (time.process_time() - start_time) / len(data)
-    results: list[Results] = []
+    results = []
     for estimate, rows in zip(estimates, data, strict=True):
         diagnostics = replace(estimate.diagnostics, cpu_seconds=seconds)
-        if method in BY_HISTORY:
-            where = "" if is_single else f" in data set {len(results)}"
-            diagnostics = with_history(estimate, diagnostics, rows, anchor.action, where)
         found = vars(estimate) | {"diagnostics": diagnostics}
         results.append(
             Results(
@@ -274,35 +257,6 @@ def _check_path(data: Transitions, anchor: Anchor, discount: float, where: str) 
     if share > MOST_WITHOUT:
         raise InputError("anchor_action", anchor.action, text)
     warnings.warn(f"anchor_action: {text}", stacklevel=3)
-
-
-def with_history(
-    estimate: Estimate, diagnostics: Diagnostics, data: Transitions, base: int, where: str
-) -> Diagnostics:
-    """Diagnostics with the z of the history; see `gladius.own_data.erm.misfit.of_history`.
-
-    The fit warns of them; our own estimator is not ok where p is below REJECTED. A fit that is not
-    ok anyhow is not asked: its residuals are of no use.
-    """
-    if diagnostics.status != "ok":
-        return diagnostics
-    states, (index,) = index_rows([data.states])
-    chunks = np.array_split(states, 1 + len(states) // ROWS)
-    policy = np.concatenate([estimate.policy(chunk) for chunk in chunks])[index]
-    if not np.all(np.isfinite(policy)):
-        return diagnostics
-    found = of_history(data.actions, policy, data.trajectory, base)
-    extra = {**diagnostics.extra, "types_z": found.types_z, "memory_z": found.memory_z}
-    rejected: tuple[str, ...] = ()
-    for text, z, p in ((TYPES, *found[::2]), (MEMORY, *found[1::2])):
-        if p < REMEMBERED:
-            warnings.warn(text.format(z, where), stacklevel=3)
-        if p < REJECTED:
-            rejected = (*rejected, text.partition(" (")[0])
-    if not (rejected and "not_ok_because" in extra and estimate.method.startswith("profiled_erm")):
-        return replace(diagnostics, extra=extra)
-    extra["not_ok_because"] = (*cast("tuple[str, ...]", extra["not_ok_because"]), *rejected)
-    return replace(diagnostics, extra=extra, status="not_converged", converged=False)
 
 
 def _warn_of_transitions(results: Results, where: str) -> None:

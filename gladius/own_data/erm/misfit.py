@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, log_softmax, ndtr, xlogy
+from scipy.special import chdtrc, log_softmax, xlogy
 
 from gladius.model.estimate import FAR_OFF
 from gladius.panel.record import Counts, Integers
@@ -29,10 +29,6 @@ REJECTED = 1e-8  # p-value of a status that is not ok
 MISFIT = 1e-4  # of chi-square an observation, about .03 of log-odds: less does not matter
 BIAS = 0.05  # of log-odds, that an error of zeta makes: less does not matter
 PER_COEFFICIENT = 10  # observations that a coefficient of r, and a monomial's action, must have
-STRATA = 40  # of the probability of an action, in which its history is centred
-# p-value of a warning that choices depend on the history: of 269 right data sets, 80 of them of
-# worlds on which it was not chosen, none was warned of; see tests/gladius/own_data/attack.py
-REMEMBERED = 1e-3
 RARE = "an action is too rare"
 MIN_CHOICE_RANDOMNESS = 1e-4  # mean of 1 - sum pi^2 below which choices leave r undetermined
 
@@ -195,57 +191,3 @@ def of_choices(visits: Array, policy: Array, nll: float) -> dict[str, bool]:
         "choices are all but certain": bool(randomness <= MIN_CHOICE_RANDOMNESS),
         "choices are less likely than under the uniform policy": not nll <= nll_of_uniform_policy,
     }
-
-
-class OfHistory(NamedTuple):
-    """Whether the history explains choices that the state is to explain; see `of_history`."""
-
-    types_z: float
-    memory_z: float
-    types_p: float
-    memory_p: float
-
-
-def of_history(actions: Integers, policy: Array, trajectory: Integers, base: int) -> OfHistory:
-    """The z of (n,) residuals with what came before in the same path, and their p-values.
-
-    With e = 1(a) - pi(a | s), and h a function of the path before and of the state, every e h has
-    mean zero, and no two of them are correlated, if the state is all that choices depend on. For
-    `types`, h is the sum of the path's earlier e: it is the same unobserved type, or a shock that
-    lasts, that made those. For `memory` it is the e of the row before. From h its mean over rows
-    with about the same pi is subtracted, for the fit has explained that. The z of an action are
-    sums of e h over the root of the variance that they should have, the sum of h^2 pi (1 - pi).
-    (Their squares are too small where an action is rare, for what is large is then not seen.) They
-    are the largest of all actions, and p-values are times the number of tests. That of types is
-    one-sided.
-
-    Args:
-        actions: (n,), in order of time within each path.
-        policy: (n, A) the fit's choice probabilities.
-        trajectory: (n,) labels of the paths.
-        base: an action, left out where there are two.
-    """
-    _, path = np.unique(trajectory, return_inverse=True)
-    order = np.argsort(path, kind="stable")
-    path, taken, policy = path[order], actions[order], policy[order]
-    start = np.flatnonzero(np.append(True, np.diff(path) != 0))
-    has_past = np.ones(len(path), dtype=bool)
-    has_past[start] = False
-    tested = [a for a in range(policy.shape[1]) if policy.shape[1] > 2 or a != base]
-    types: list[float] = []
-    memory: list[float] = []
-    for a in tested:
-        e = (taken == a) - policy[:, a]
-        total = np.append(0.0, np.cumsum(e)[:-1])
-        edges = np.unique(np.quantile(policy[:, a], np.arange(1, STRATA) / STRATA))
-        pi = policy[has_past, a]
-        # an edge that many rows have is a stratum of its own
-        stratum = np.searchsorted(edges, pi) + np.searchsorted(edges, pi, "right")
-        size = np.maximum(np.bincount(stratum), 1)
-        for found, h in ((types, total - total[start][path]), (memory, np.append(0.0, e[:-1]))):
-            own = h[has_past] - (np.bincount(stratum, h[has_past]) / size)[stratum]
-            spread = float(np.sqrt(own**2 @ (pi * (1 - pi))))
-            found.append(float(own @ e[has_past]) / spread if spread > 0 else 0.0)
-    number, strongest = 2 * len(tested), max(memory, key=abs)
-    chances = float(ndtr(-max(types))), 2 * float(ndtr(-abs(strongest)))
-    return OfHistory(max(types), strongest, *(min(1.0, number * p) for p in chances))

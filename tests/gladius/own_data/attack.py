@@ -9,14 +9,13 @@ table that a user has. `error` is the mean of |r-hat - r| over visits of the act
 `oracle` that of maximum likelihood which knows the moves and the form, and `cover` the share of
 those visits whose 95 % interval holds r. Where the user lacks a column, r is the mean over it.
 
-The thresholds of the tests (|z| above 3.9 for the level of V, p below .001 and 1e-8 for the
-history, 2 % of the rows for an end, a ratio of 100 for a log) were named by others, who chose them
-on most of these designs. They were verified, not chosen, on ten of ours (`OURS`) with other seeds:
-in 80 data sets of the eight that are right and whose anchor is chosen everywhere, the z of the
-level has a standard deviation of 1.13 (standard error .09) and 3.1 at most, and no fit was warned
-of or not ok. With those of the others that are right these are 269 data sets, of which one was
-warned of. The z is a little wide, mostly where r lies just outside the class, so that 3.9 is less
-strict than its nominal p of 1e-4.
+The thresholds (|z| above 3.9 for the level of V, 2 % of the rows for an end, a ratio of 100 for a
+log) were named by others, who chose them on most of these designs. They were verified, not chosen,
+on ten of ours (`OURS`) with other seeds: in 80 data sets of the eight that are right and whose
+anchor is chosen everywhere, the z of the level has a standard deviation of 1.13 (standard error
+.09) and 3.1 at most, and no fit was warned of or not ok. With those of the others that are right
+these are 269 data sets, of which one was warned of. The z is a little wide, mostly where r lies
+just outside the class, so that 3.9 is less strict than its nominal p of 1e-4.
 """
 
 import argparse

@@ -44,7 +44,6 @@ def test_command_writes_what_fit_finds(choices, tmp_path):
     assert {path.name for path in out.iterdir()} == names
 
 
-@pytest.mark.filterwarnings("ignore:a choice depends on the choice before")  # in a fixed order
 def test_states_where_an_action_never_occurs_are_counted(tmp_path, capsys):
     """At mileage 3 nobody replaces; silence where every pair occurs or r has features or a form."""
     mileage = np.tile([1, 2] * 18 + [3, 2], 6)  # so rare that the level of V does not rest on it

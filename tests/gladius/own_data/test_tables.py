@@ -20,11 +20,6 @@ from gladius import InputError, LinearReward, Transitions
 from gladius.own_data.command import main
 from gladius.own_data.results.plots import plot_choices
 
-# where the state lacks the brand, or r the intercept, the fit rightly says so
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:choices of a path go together"),
-    pytest.mark.filterwarnings("ignore:a choice depends on the choice before"),
-]
 LABELS = {"state": ["mileage", "brand"], "action": "choice", "id": "bus", "time": "period"}
 
 

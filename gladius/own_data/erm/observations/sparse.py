@@ -253,8 +253,10 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
             warnings.warn(text.format(name, misfit[key]), stacklevel=2)
     rows = fit.risk.rows
     of_anchor = np.sum((1 - rows.is_free.numpy(force=True)) * policy, axis=1)
-    seen = rows.seen.numpy(force=True)
-    unseen = float(seen @ (of_anchor < 1 / seen.sum()) / seen.sum())
+    seen, is_closed = rows.seen.numpy(force=True), (rows.closed != 0).numpy(force=True)
+    is_lonely = of_anchor < 1 / seen.sum()  # of a choice set without the anchor `fit` has warned
+    is_lonely &= ~np.any((rows.is_free.numpy(force=True) == 0) & is_closed, axis=1)
+    unseen = float(seen @ is_lonely / seen.sum())
     used = logs.origins(reward_inputs(fit.risk.reward), width)
     dropped = np.setdiff1d(np.flatnonzero(inputs.varies[:width]), used)
     if len(dropped) and width <= FEW_FEATURES:
@@ -552,10 +554,8 @@ def estimate(
     }
     not_ok = tuple(reason for reason, holds in reasons.items() if holds)
     reward = reward_function(fit, anchor, level)
-    followed, times = (
-        rows.followed.sum(dim=0),
-        torch.bincount(rows.action, rows.times, len(rows.actions)),
-    )
+    followed = rows.followed.sum(dim=0)
+    times = torch.zeros_like(followed).index_add_(0, rows.action, rows.times)
     continuing = (times / followed).numpy(force=True)  # share of each action's moves
     centre = replace(
         reward_function(wide, anchor, level, ridge_shift(wide)),
