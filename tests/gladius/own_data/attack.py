@@ -22,13 +22,14 @@ import argparse
 import csv
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from designs import DESIGNS, OURS
-from worlds import World
+from worlds import Array, World
 
 import gladius
 
@@ -46,11 +47,12 @@ COLUMNS = (
 )
 FIRST_SEED = {True: 7000, False: 0}  # of our designs, and of the others
 SLOW = 450  # states, above which no oracle is computed
+TOLD = "available="  # the version in which choice sets are told, of the designs that have them
 HARMLESS = ("r-hat does not depend", " gaps, ")  # warnings that say nothing against r-hat
 
 
-def attempt(name: str, number: int) -> dict[str, Any]:
-    """The entries of one data set of a design."""
+def attempt(name: str, number: int, version: str = "") -> dict[str, Any]:
+    """The entries of one data set of a design; of some versions the choice sets are told."""
     world = DESIGNS[name]()
     frame = world.sample(FIRST_SEED[name in OURS] + number)
     columns = list(world.seen or world.names)
@@ -63,6 +65,8 @@ def attempt(name: str, number: int) -> dict[str, Any]:
         given["anchor_reward"] = float(world.fixed[-1, world.anchor])
     if name == "choice sets":
         given["anchor_reward"] = float(world.fixed[-1, world.anchor])
+    if version == TOLD:
+        given["available"] = available(world)
     start = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -86,6 +90,13 @@ def attempt(name: str, number: int) -> dict[str, Any]:
         at = rows["state"], rows["action"]
         found["oracle"] = round(float(np.abs(table[at] - world.reward[at]).mean()), 4)
     return found
+
+
+def available(world: World) -> Callable[[Array], Array]:
+    """The choice sets of a world, as a function of its features."""
+    assert world.valid is not None
+    states, sets = world.x, world.valid > 0
+    return lambda x: sets[np.argmin(np.abs(x[:, None] - states).sum(axis=2), axis=1)]
 
 
 def visits(world: World, frame: pd.DataFrame) -> pd.DataFrame:
@@ -128,7 +139,9 @@ def run(path: Path, version: str, sets: int, designs: list[str]) -> None:
     for number in range(sets):
         for name in designs:
             if (version, name, str(number)) not in done:
-                line = {"version": version, "design": name, "set": number} | attempt(name, number)
+                line = {"version": version, "design": name, "set": number} | attempt(
+                    name, number, version
+                )
                 is_new = not path.exists()
                 with path.open("a", encoding="utf-8", newline="") as file:
                     writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
