@@ -16,7 +16,6 @@ from gladius import register
 from gladius.model.choice_sets import (
     Available,
     sets_of,
-    share_without_anchor,
     with_choice_sets,
 )
 from gladius.model.estimate import Diagnostics, Estimate
@@ -25,6 +24,7 @@ from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis
 from gladius.model.state_anchor import ANSWERS, AnchorAction, StateAnchor, read_anchor_action
 from gladius.own_data.erm import ROW_CLASSES
+from gladius.own_data.erm.anchor_path import share_without_anchor
 from gladius.own_data.erm.history import of_history
 from gladius.own_data.erm.misfit import REJECTED
 from gladius.own_data.formula import linear_reward
@@ -232,13 +232,13 @@ def fit(
             hint = f"{error.hint}; `help(gladius.fit)` lists those of all classes and protocols"
             raise InputError("option", error.value, hint) from None
         seconds = (time.process_time() - start_time) / len(data)
-        told = [estimate.diagnostics for estimate in estimates]
+        diagnoses = [estimate.diagnostics for estimate in estimates]
         if method in BY_STATE and weights is None and freq_weights is None:
             for i, rows in enumerate(data):
                 where = "" if is_single else f" in data set {i}"
-                told[i] = with_history(estimates[i], rows, action, where)
+                diagnoses[i] = with_history(estimates[i], rows, action, where)
     results = []
-    for estimate, rows, one in zip(estimates, data, told, strict=True):
+    for estimate, rows, one in zip(estimates, data, diagnoses, strict=True):
         diagnostics = replace(one, cpu_seconds=seconds)
         found = vars(estimate) | {"diagnostics": diagnostics}
         results.append(
