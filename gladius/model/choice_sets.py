@@ -19,8 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from scipy.sparse import coo_matrix, identity
-from scipy.sparse.linalg import spsolve
 
 from gladius.model import inversion
 from gladius.model.estimate import Estimate, StateFunction
@@ -45,8 +43,6 @@ Available = Callable[[Array], Array] | Mapping[Any, str] | Sequence[str]
 FORMS = ("nfxp", "ccp", "mpec", "ml_irl")  # methods with a form, whose offset excludes actions
 TAKERS = (*FORMS, "plug_in", "profiled_erm")
 NEVER = 1e-300  # choices of an action that is not available, whose logarithm must be finite
-FEWEST = 20  # rows of a state, from which it matters that none of them is the anchor
-LARGEST = 20_000  # states up to which the anchor's path is followed
 
 
 @dataclass(frozen=True)
@@ -298,35 +294,3 @@ def check_anchor_open(states: Array, anchor: Anchor, sets: ChoiceSets, name: str
         hint += f" {states[is_closed][0].tolist()}: give an anchor by state, or take"
         hint += " function_class='sparse' or a method with a form"
         raise InputError("anchor_action", anchor.action, hint)
-
-
-def share_without_anchor(data: Transitions, anchor: Anchor, discount: float) -> tuple[float, Array]:
-    """Share of what fixes the level of V that lies in states without the anchor; (m, d) those.
-
-    The anchor's equation gives V(s) as the discounted sum of r - log pi of the anchor along its own
-    path from s. The share is that of the states of this path, from the observed states. A state is
-    without the anchor if its choice set is, or if none of FEWEST rows or more is the anchor.
-    """
-    states, (index, after) = index_rows([data.states, data.next_states])
-    size, own, sets = len(states), own_actions(anchor, states), sets_of(data)
-    is_its = data.actions == own[index]
-    seen, taken = (np.bincount(rows, minlength=size) for rows in (index, index[is_its]))
-    lacks = (taken == 0) & (seen >= FEWEST)
-    if sets is not None:
-        lacks = ~anchor_is_open(states, anchor, sets)
-    if not np.any(lacks) or size > LARGEST:
-        return 0.0, states[:0]
-    followed = is_its & data.followed
-    moves = followed & ~data.done
-    number = np.bincount(index[followed], minlength=size)
-    total = max(int(number.sum()), 1)
-    # the last node is where a state without the anchor goes: to where the anchor leads elsewhere
-    pooled = np.flatnonzero(number == 0)
-    start = [index[moves], np.full(np.count_nonzero(moves), size), pooled]
-    weights = [discount / number[start[0]], np.full(len(start[1]), 1 / total)]
-    weights.append(np.full(len(pooled), discount))
-    entries = np.concatenate(start), np.concatenate([after[moves], after[moves], 0 * pooled + size])
-    flow = coo_matrix((np.concatenate(weights), entries), (size + 1, size + 1))
-    right = np.append(np.column_stack([lacks, np.ones(size)]), [[0.0, 0.0]], axis=0)
-    sums = seen @ spsolve((identity(size + 1) - flow).tocsc(), right)[:size]
-    return float(sums[0] / sums[1]), states[lacks]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 
@@ -16,14 +16,17 @@ from gladius import register
 from gladius.model.choice_sets import (
     Available,
     sets_of,
-    share_without_anchor,
     with_choice_sets,
 )
+from gladius.model.estimate import Diagnostics, Estimate
 from gladius.model.increments import PooledIncrements
 from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis
 from gladius.model.state_anchor import ANSWERS, AnchorAction, StateAnchor, read_anchor_action
 from gladius.own_data.erm import ROW_CLASSES
+from gladius.own_data.erm.anchor_path import share_without_anchor
+from gladius.own_data.erm.history import of_history
+from gladius.own_data.erm.misfit import REJECTED
 from gladius.own_data.formula import linear_reward
 from gladius.own_data.frame import complete, warn_of_codes
 from gladius.own_data.results.progress import progress
@@ -36,6 +39,17 @@ from gladius.validate import Array, InputError, check_discount, check_options, n
 
 # methods in which a choice counts whose next state was not observed; the others leave it out
 CHOICES_ALONE = ("profiled_erm", "plug_in", "nfxp", "ccp", "mpec", "ml_irl", "bc")
+# methods that rest on choice probabilities by state alone
+BY_STATE = ("profiled_erm", "plug_in", "nfxp", "ccp", "mpec", "ml_irl")
+TYPES = (
+    "choices of a path go together more than the state explains (z = {:.1f}){}: unobserved types or"
+    " a hidden state; r-hat is of no type. Add what differs to state, or fit by group"
+)
+MEMORY = (
+    "a choice depends on the choice before beside the state (z = {:.1f}){}: add the last action to"
+    " state, if a column is not measured with error or too coarse"
+)
+REMEMBERED = 1e-3  # p-value of a warning that choices depend on the history
 SHIFT = 0.5  # standard errors
 # of what fixes the level of V, in states where the anchor was never taken: warn, raise
 WITHOUT, MOST_WITHOUT = 0.05, 0.3
@@ -226,9 +240,14 @@ def fit(
                 raise
             hint = f"{error.hint}; `help(gladius.fit)` lists those of all classes and protocols"
             raise InputError("option", error.value, hint) from None
+        diagnoses = [estimate.diagnostics for estimate in estimates]
+        if method in BY_STATE and weights is None and freq_weights is None:
+            for i, rows in enumerate(data):
+                where = "" if is_single else f" in data set {i}"
+                diagnoses[i] = with_history(estimates[i], rows, action, where)
     results = [
         Results(
-            **vars(estimate),
+            **vars(replace(estimate, diagnostics=diagnostics)),
             data=rows,
             anchor=anchor,
             discount=beta,
@@ -237,7 +256,7 @@ def fit(
             exchange=exchange if isinstance(estimate.basis, FreeBasis) else None,
             weights=column,
         )
-        for estimate, rows in zip(estimates, data, strict=True)
+        for estimate, diagnostics, rows in zip(estimates, diagnoses, data, strict=True)
     ]
     for i, fitted in enumerate(results if check_transitions else ()):
         _warn_of_transitions(fitted, "" if is_single else f" in data set {i}")
@@ -267,6 +286,30 @@ def _check_path(data: Transitions, anchor: Anchor, discount: float, where: str) 
     if share > MOST_WITHOUT:
         raise InputError("anchor_action", anchor.action, text)
     warnings.warn(f"anchor_action: {text}", stacklevel=3)
+
+
+def with_history(estimate: Estimate, data: Transitions, base: int, where: str) -> Diagnostics:
+    """Diagnostics with the z of the history; see `gladius.own_data.erm.history`.
+
+    The fit warns of the stronger of the two; our own estimator is not ok where p is below REJECTED.
+    A fit that is not ok anyhow is not asked.
+    """
+    diagnostics = estimate.diagnostics
+    extra = dict(diagnostics.extra)
+    fits_along = estimate.policy if "misfit_p_values" in extra else None
+    if diagnostics.status != "ok" or (found := of_history(data, fits_along, base)) is None:
+        return diagnostics
+    extra |= {"types_z": found.types_z, "memory_z": found.memory_z}
+    is_types = found.types_p <= found.memory_p
+    p, z = found[2:][not is_types], found[:2][not is_types]
+    text = TYPES if is_types else MEMORY
+    if p < REMEMBERED:
+        warnings.warn(text.format(z, where), stacklevel=3)
+    if not (p < REJECTED and estimate.method.startswith("profiled_erm")):
+        return replace(diagnostics, extra=extra)
+    reasons = cast("tuple[str, ...]", extra["not_ok_because"])
+    extra["not_ok_because"] = (*reasons, text.partition(" (")[0])
+    return replace(diagnostics, extra=extra, status="not_converged", converged=False)
 
 
 def _warn_of_transitions(results: Results, where: str) -> None:

@@ -19,6 +19,7 @@ from gladius.panel.record import (
     check_actions,
     check_ended,
     check_labels,
+    index_rows,
 )
 from gladius.panel.ties import TIE
 from gladius.validate import Array, InputError, Integers, check_finite, check_whole
@@ -33,6 +34,7 @@ LAST_ODDS = 10.0  # of being last after an action, relative to the others, above
 GAP_SHARE = 0.05  # of an action's rows before gaps, beyond that of all: more is reported
 STRATA = 10  # ranges of a feature in which gaps are compared
 FEWEST_ENDS = 10  # of paths, to compare ends with other rows
+FEWEST_ROWS = 20  # of a state, to ask whether it is the end of paths
 END_CHANCE = 0.01  # of ends that look like other rows, above which it is reported
 
 
@@ -106,6 +108,7 @@ def read_columns(
     if next_state is None:
         next_states = states.copy()
         np.copyto(next_states[:-1], states[1:], where=is_followed[:-1, None])
+    check_stationary(states, next_states, actions, labels, is_followed & ~ended, further[1])
     if not np.any(is_followed | ended):
         hint = "each trajectory has a single row, hence no transition: name next_state"
         raise InputError(id, f"{len(frame)} trajectories", hint)
@@ -254,6 +257,58 @@ def _check_ends(
     if what:
         message = f"{done}: {what}; if only the observation ended there, they did not end:"
         warnings.warn(f"{message} leave it false", stacklevel=4)
+
+
+def check_stationary(
+    states: Array,
+    next_states: Array,
+    actions: Integers,
+    labels: NDArray[Any],
+    continues: NDArray[np.bool_],
+    names: Sequence[str],
+) -> None:
+    """Raise where rows go on after the end of a path, or a feature counts to a last period.
+
+    The first is a state that paths reach and never leave, with FEWEST_ROWS rows and one action: no
+    choice is made there. Features that never change in a path do not tell states apart. The second
+    is a feature that rises in every row, and is at its largest where each of FEWEST_ENDS paths or
+    more ends.
+
+    Args:
+        states, next_states, actions, labels: of the rows.
+        continues: whether the path was seen to continue after a row.
+        names: of the features.
+    """
+    change = next_states - states
+    moves = np.any(change[continues] != 0, axis=0)
+    rises = np.all(change[continues] > 0, axis=0) & moves
+    _, path = np.unique(labels, return_inverse=True)
+    for k in np.flatnonzero(rises).tolist():
+        largest = np.full(path.max() + 1, -np.inf)
+        np.maximum.at(largest, path, states[:, k])
+        if len(largest) >= FEWEST_ENDS and np.all(largest == largest.max()):
+            hint = "it rises in every row and all paths end at this value, as at a last period:"
+            hint += " gladius is for stationary problems. If nothing ends there, leave it out"
+            raise InputError("state", f"{names[k]} = {largest[0]:g}", hint)
+    if not np.any(moves):
+        return
+    distinct, (code, after) = index_rows([states[:, moves], next_states[:, moves]])
+    stays = code == after
+    size = len(distinct)
+    rows, leaves, enters = (
+        np.bincount(one, minlength=size)
+        for one in (code, code[continues & ~stays], after[continues & ~stays])
+    )
+    least, most = np.full(size, actions.max() + 1), np.full(size, -1)
+    np.minimum.at(least, code, actions)
+    np.maximum.at(most, code, actions)
+    is_end = (rows >= FEWEST_ROWS) & (leaves == 0) & (enters > 0) & (least == most)
+    if np.any(is_end):
+        pairs = zip(np.asarray(names)[moves], distinct[is_end][0], strict=True)
+        where = ", ".join(f"{name} = {value:g}" for name, value in pairs)
+        hint = f"it is never left and has one action ({rows[is_end].sum() / len(code):.0%} of"
+        hint += " rows): drop these rows, and mark the row before them in done"
+        raise InputError("state", where, hint)
 
 
 def warn_of_ends(

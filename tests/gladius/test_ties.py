@@ -1,5 +1,7 @@
 """No decision is made by rounding: each case here is a tie by structure, in several roundings."""
 
+from typing import Any
+
 import cases
 import noise
 import numpy as np
@@ -13,10 +15,12 @@ import gladius
 from gladius import Transitions
 from gladius.baselines.rp import grow
 from gladius.baselines.samq import ward
+from gladius.model.estimate import Estimate
+from gladius.own_data.erm.observations import sparse
 from gladius.own_data.erm.observations.features import Inputs, Rows, make_features
 from gladius.own_data.erm.observations.network_risk import COARSE_KAPPAS, NetworkRisk
 from gladius.own_data.erm.observations.regression import LINEAR_RIDGE
-from gladius.own_data.erm.observations.risk import ObservationRisk
+from gladius.own_data.erm.observations.risk import ObservationRisk, RiskMinimum
 from gladius.own_data.erm.observations.score_tests import Choice, InputSelection, select_inputs
 from gladius.own_data.erm.observations.selection import (
     fit_unpenalised,
@@ -140,14 +144,25 @@ SETTINGS = {"anchor_action": 0, "anchor_reward": 0.0, "discount": 0.9}
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.deep)])
-def test_rounding_changes_no_choice_of_a_category(seed: int) -> None:
-    data = category()
+def test_rounding_changes_no_choice_of_a_category(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, found, whole = category(), [], sparse.estimate
+
+    def recorded(fit: RiskMinimum, *args: Any) -> Estimate:
+        found.append(fit)
+        return whole(fit, *args)
+
+    monkeypatch.setattr(sparse, "estimate", recorded)
     estimate = gladius.fit(data, **SETTINGS)
     with noise.rounding(cases.NOISE, seed):
         other = gladius.fit(data, **SETTINGS)
     assert cases.choices(other) == cases.choices(estimate)
     values = cases.numbers(data, estimate)["r"]
-    assert cases.difference(cases.numbers(data, other)["r"], values) <= 1e5 * cases.NOISE
+    # a regression by normal equations loses the root of their condition in its fitted values
+    condition = max(np.linalg.cond(factor) for factor in found[0].risk.factor)
+    assert condition < 3e5
+    assert cases.difference(cases.numbers(data, other)["r"], values) <= condition * cases.NOISE
 
 
 def dummies(levels: int, seed: int) -> Transitions:

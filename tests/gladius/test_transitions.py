@@ -528,7 +528,9 @@ def test_choices_without_next_states_add_to_the_information_alone(method: str) -
     found, at = [], np.arange(1.0, 4.0)[:, None]
     for k in (1, 2, 3):
         data = once.take(np.tile(np.arange(len(once)), k))
-        data = replace(data, followed=np.arange(len(data)) < len(once))
+        copy = np.arange(len(data)) // len(once)
+        path = data.trajectory + 1000 * copy  # in the same one they would be a type
+        data = replace(data, followed=copy == 0, trajectory=path)
         fit = gladius.fit(data, method, **known, **options)
         found.append((fit.reward(at, 0), fit.reward_errors(at)[:, 0] ** 2))
     rewards, variances = np.swapaxes(found, 0, 1)

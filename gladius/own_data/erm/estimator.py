@@ -50,6 +50,7 @@ from gladius.model.state_anchor import (
     transition_probabilities,
 )
 from gladius.own_data.erm import ROW_CLASSES
+from gladius.own_data.erm.level import DISAGREES
 from gladius.own_data.erm.misfit import PER_COEFFICIENT, RARE
 from gladius.own_data.erm.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
 from gladius.panel.anchor import Anchor, check_anchor_support
@@ -208,6 +209,7 @@ def fit_counts(
         "choices are less likely than under the uniform policy": ~(
             risk.nll <= nll_of_uniform_policy
         ),
+        DISAGREES: np.array([one.is_rejected for one in smooth.level]),
         RARE: counts.visits.sum(axis=1).min(axis=1) < LINE * PER_COEFFICIENT,
     }
     fits = []
@@ -235,6 +237,8 @@ def fit_counts(
                 "interval_penalty": float(smooth.interval_penalty[r]),
                 "freedom": float(smooth.freedom[r]),
                 "decrement": float(smooth.decrement[r]),
+                "level_shift": smooth.level[r].shift,
+                "level_z": smooth.level[r].z,
                 "not_ok_because": not_ok,
             },
         )

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gladius.model.frequencies import TransitionProbabilities, anchored_value, regular_solve
+from gladius.own_data.erm.level import Level, level_of
 from gladius.own_data.erm.misfit import is_worse_than_frequencies
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Integers
@@ -226,6 +227,7 @@ class Smooth:
         freedom: (R,) effective degrees of freedom.
         underfits: (R,) whether the path ended before the data could be fitted. A stray state far
             away (a code of missing values) does this, for it stretches the unit of the roughness.
+        level: (R) tests of the level of V; see `gladius.own_data.erm.level`.
     """
 
     tables: Tables
@@ -239,6 +241,7 @@ class Smooth:
     iterations: Integers
     freedom: Array
     underfits: NDArray[np.bool_]
+    level: tuple[Level, ...]
 
 
 def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
@@ -299,7 +302,24 @@ def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
         iterations=iterations,
         freedom=flat.shape[1] - penalised,
         underfits=(len(path) > 1) & is_worse_than_frequencies(problem.counts, tables.q),
+        level=level_tests(problem, risk, flat, hessian, weights),
     )
+
+
+def level_tests(
+    problem: Problem, risk: SmoothRisk, flat: Array, hessian: Array, weights: Array
+) -> tuple[Level, ...]:
+    """The tests of the level of V at (R, p) eta; the penalty's `weights` are in the Hessian."""
+    everyone = np.arange(len(flat))
+    _, log_anchor, policy = risk.choices(flat)
+    _, minus_slope = risk._jacobians(everyone, policy)
+    seen, taken = problem.counts.seen, risk.visits[:, 0]
+    share = seen / seen.sum(axis=1, keepdims=True)
+    transition = problem.p_hat.transition[:, problem.anchor.action]
+    system = np.eye(seen.shape[1]) - problem.discount * np.swapaxes(transition, 1, 2)
+    found = regular_solve(system, share), seen, taken, np.exp(log_anchor), -minus_slope
+    information = [h - np.diag(w) for h, w in zip(hessian, weights, strict=True)]
+    return tuple(level_of(*one) for one in zip(*found, information, hessian, strict=True))
 
 
 def roughness_rows(counts: Counts) -> Array:

@@ -1,7 +1,7 @@
 """Choice sets, against value iteration and formulas written out here with masks."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -9,10 +9,12 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
+from designs import DESIGNS, exits
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
+from scipy.special import expit
 
 import gladius
 from gladius import METHODS, InputError, KnownTransitions, LinearReward, Results, Transitions
@@ -21,10 +23,10 @@ from gladius.model.choice_sets import (
     TAKERS,
     ChoiceSets,
     sets_of,
-    share_without_anchor,
     with_choice_sets,
 )
 from gladius.model.reward_form import FORBIDDEN
+from gladius.own_data.erm.anchor_path import anchor_chances, share_without_anchor
 from gladius.own_data.erm.observations.features import Inputs, Rows, make_features
 from gladius.own_data.erm.observations.risk import ObservationRisk
 from gladius.own_data.erm.observations.selection import make_zeta
@@ -570,24 +572,25 @@ def must_replace_at_one(states: Array) -> Array:
 # The anchor's own path.
 
 
-def by_dense_solution(data: Transitions) -> float:
-    """d = (I - beta P_A)^-T share, of which states of 20 rows without an anchor have a share."""
+def by_dense_solution(data: Transitions, without: Sequence[int]) -> float:
+    """d = (I - beta P_A)^-T share, of which the states `without` an anchor have a share."""
     visits, chances = frequencies(data)
     flow, pooled = chances[ANCHOR], visits[:, ANCHOR] @ chances[ANCHOR] / visits[:, ANCHOR].sum()
     flow = np.where(visits[:, [ANCHOR]] > 0, flow, pooled)
     d = np.linalg.solve((np.eye(SIZE) - BETA * flow).T, visits.sum(axis=1))
-    without = (visits[:, ANCHOR] == 0) & (visits.sum(axis=1) >= 20)
+    assert not np.any(visits[without, ANCHOR])
     return float(d[without].sum() / d.sum())
 
 
 def test_an_anchor_that_is_never_taken_where_it_leads_is_refused() -> None:
     data = paths(few)
     share, states = share_without_anchor(data, Anchor(ANCHOR, -3.0), BETA)
-    np.testing.assert_allclose(share, by_dense_solution(data), rtol=1e-9)
-    np.testing.assert_array_equal(states[:, 0], [0, 1, 2])
+    np.testing.assert_allclose(share, by_dense_solution(data, [1, 2]), rtol=1e-9)
+    np.testing.assert_array_equal(states[:, 0], [1, 2])  # at 0 it could be rare
     (known,) = with_choice_sets([data], few)
-    np.testing.assert_allclose(share_without_anchor(known, Anchor(ANCHOR, -3.0), BETA)[0], share)
-    text = r"96% of what fixes the level of V lies in states where the anchor was never taken, such"
+    told, _ = share_without_anchor(known, Anchor(ANCHOR, -3.0), BETA)
+    np.testing.assert_allclose(told, by_dense_solution(data, [0, 1, 2]))
+    text = r"67% of what fixes the level of V lies in states where the anchor was never taken, such"
     for options in ({}, {"function_class": "sparse"}):
         with pytest.raises(InputError, match=text):
             gladius.fit(data, **KNOWN, **options)
@@ -595,10 +598,50 @@ def test_an_anchor_that_is_never_taken_where_it_leads_is_refused() -> None:
     assert share_without_anchor(paths(some), Anchor(ANCHOR, -3.0), BETA)[0] == 0.0
 
 
+def test_an_anchor_that_is_rare_is_not_one_that_cannot_be_taken() -> None:
+    """Exits were refused in 10 of 10 data sets, with r right: of 20 rows of a state none exited."""
+    for world in (exits(), DESIGNS["subscription"]()):
+        frame = world.sample(0)
+        data = Transitions.from_frame(
+            frame, state=list(world.names), action="action", id="id", time="t", done="done"
+        )
+        cells = frame.assign(is_its=frame["action"] == world.anchor).groupby("state")["is_its"]
+        assert np.mean((cells.sum() == 0) & (cells.size() >= 20)) > 0.15
+        assert share_without_anchor(data, Anchor(world.anchor, 1.0), world.discount)[0] == 0.0
+
+
+@given(arrays(float, 6, elements=st.floats(-1.5, 1.5)))
+def test_chances_of_the_anchor_are_those_of_a_logit_of_degree_two(theta: Array) -> None:
+    x = np.stack(np.meshgrid(np.arange(-2.0, 3), np.arange(-2.0, 3)), axis=-1).reshape(-1, 2) / 2
+    z = np.column_stack([np.ones(25), x, x**2, x.prod(axis=1)])
+    pi = expit(z @ theta)
+    seen = np.full(25, 10**6)
+    taken = np.round(seen * pi).astype(np.int64)
+    np.testing.assert_allclose(anchor_chances(100 + 7 * x, seen, taken), pi, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["dummies", "one value", "twelve"])
+def test_chances_are_found_where_columns_say_the_same_or_are_many(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    label = np.arange(40) % 3
+    states = {
+        "dummies": np.column_stack([np.eye(3)[label], np.arange(40)]),
+        "one value": np.column_stack([np.ones(40), np.arange(40)]),
+        "twelve": rng.normal(size=(40, 12)),
+    }[kind]
+    seen = np.full(40, 200)
+    taken = np.where(label == 0, 0, 20)
+    found = anchor_chances(states, seen, taken)
+    assert np.all((found > 0) & (found < 1))
+    np.testing.assert_allclose(seen @ found, taken.sum(), rtol=0.02)  # the constant's score is 0
+    if kind == "dummies":  # of a label the anchor is never taken: its choice set has none
+        assert found[label == 0].min() > 0.03
+
+
 def test_a_share_between_the_two_bounds_is_a_warning() -> None:
     data = paths(some)
     data = data.take((data.states[:, 0] != 2) | (data.actions != ANCHOR))
-    share = by_dense_solution(data)
+    share = by_dense_solution(data, [2])
     assert 0.05 < share < 0.3
     with pytest.warns(UserWarning, match=f"{share:.0%} of what fixes .* never taken, such as .2.0"):
         gladius.fit(data, "plug_in", **KNOWN)

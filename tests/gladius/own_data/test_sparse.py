@@ -136,7 +136,7 @@ def test_cross_validation_is_that_of_the_observations(phi: Array, value: Array, 
 
 @settings(max_examples=20)
 @given(
-    arrays(float, 2, elements=st.floats(-4, 4)), arrays(float, (2, 32), elements=st.floats(-40, 40))
+    arrays(float, 2, elements=st.floats(-4, 4)), arrays(float, (2, 34), elements=st.floats(-40, 40))
 )
 def test_the_minimum_is_reached_from_any_zeta(theta: Array, zeta: Array) -> None:
     """theta and zeta take steps together; a theta worse than the uniform policy starts at 0."""
@@ -435,7 +435,7 @@ def test_a_curved_reward_has_a_ridge_of_zeta_of_its_own(monkeypatch: pytest.Monk
         return curved[-1]
 
     monkeypatch.setattr(sparse, "add_curvature", recorded)
-    engine = gladius.BusEngine(maintenance=lambda x: -0.1 * x**2)
+    engine = gladius.BusEngine(maintenance=lambda x: -0.02 * x**3)
     data = engine.simulate(100, np.random.default_rng(1))
     fit = gladius.fit(data, function_class="sparse", **KNOWN)
     own = curved[-1].risk.with_ridge(curved[-1].v).kappas

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -28,6 +28,9 @@ SUPPORT = (0.0005, 0.9995)  # quantiles of an input between which zeta is not cl
 CONSTANT = 1e-12  # range, relative to 1 or the mean, up to which an input is constant
 SYMMETRIC = 1e-9  # skewness up to which it is rounding
 SAMPLE = 10_000  # observations at equal distances, for quantiles
+SPANS = 100.0  # ratio of a positive column's ends, from which its log is an input too
+END_SHARE = 0.02  # of the rows, from which an end of a column is a cell
+END_VALUES = 5  # of a column whose ends are asked for
 CELLS = 144  # combinations of values up to which each has a cell
 COSINES = (30, 50, 60)  # for one, two, and more inputs
 SPREADS = (0.7, 1.5, 3.0)  # standard deviations of the cosines' frequencies
@@ -66,6 +69,23 @@ class Inputs:
         scale = np.where(varies, np.where(is_negative, -scale, scale), 1.0)
         sample = np.array(states[:: max(1, len(states) // SAMPLE)])
         return cls(states, center, scale, varies, sample)
+
+    def first(self, number: int) -> Inputs:
+        """Some of them, from the first on."""
+        names = ("states", "center", "scale", "varies", "sample")
+        arrays: Any = {name: getattr(self, name)[..., :number] for name in names}
+        return self if number == len(self.center) else Inputs(**arrays)
+
+    def ends(self, columns: Iterable[int]) -> list[tuple[int, float, float]]:
+        """(column, end, the value next to it) of ends that many rows have: r may jump there."""
+        found = []
+        for k in columns:
+            values, times = np.unique(self.sample[:, k], return_counts=True)
+            if len(values) >= END_VALUES:
+                shares = times / len(self.sample)
+                sides = ((0, 1), (-1, -2))
+                found += [(k, values[i], values[j]) for i, j in sides if shares[i] >= END_SHARE]
+        return found
 
     def chunks(self) -> Iterator[tuple[slice, Tensor]]:
         """Slices of the observations with their (n', K) standardised inputs."""
@@ -197,6 +217,69 @@ def make_features(
         removed=np.zeros((len(monomials), count + sum(len(values) for _, values in cells))),
         cells=cells,
     )
+
+
+def make_cells(columns: Sequence[int], inputs: Inputs, group: tuple[float, ...]) -> Features:
+    """1 and some columns, with a cell for each value of one of them: `group` is it and those."""
+    block, (k, *values) = make_features(columns, inputs), group
+    z = (np.array(values)[:, None] - inputs.center[int(k)]) / inputs.scale[int(k)]
+    cells = (((list(columns).index(int(k)),), z),)
+    return replace(block, removed=np.zeros((len(block.terms), len(z))), cells=cells)
+
+
+@dataclass(frozen=True)
+class Logs:
+    """Columns that are positive and span SPANS or more, and the least values seen of them.
+
+    Standardised, nearly all of such a column is one point, so that no cosine tells its values
+    apart; in its log they are apart, but not the largest as far as they are.
+    """
+
+    columns: tuple[int, ...] = ()
+    floors: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, data: Transitions) -> Logs:
+        """Those of a data set."""
+        both = np.concatenate([data.states, data.next_states])
+        low, high = both.min(axis=0), both.max(axis=0)
+        found = tuple(np.flatnonzero((low > 0) & (high >= SPANS * low)).tolist())
+        return cls(found, tuple(low[list(found)].tolist()))
+
+    def beside(self, states: Array) -> Array:
+        """(n, d + l) states with the logs beside them; what is lower than seen has the floor."""
+        if not self.columns:
+            return states
+        own = np.maximum(states[:, list(self.columns)], self.floors)
+        return np.concatenate([states, np.log(own)], axis=1)
+
+    def of_data(self, data: Transitions) -> Transitions:
+        """The data with the logs as further features."""
+        if not self.columns:
+            return data
+        names = (*data.feature_names, *(f"log {data.feature_names[k]}" for k in self.columns))
+        states, after = map(self.beside, (data.states, data.next_states))
+        return replace(data, states=states, next_states=after, feature_names=names)
+
+    def origins(self, columns: Iterable[int], width: int) -> tuple[int, ...]:
+        """The columns of `width` that some of those with the logs are of, sorted."""
+        return tuple(sorted({k if k < width else self.columns[k - width] for k in columns}))
+
+    def with_own(self, columns: Iterable[int], width: int) -> tuple[int, ...]:
+        """Columns and their logs."""
+        given = tuple(columns)
+        return (*given, *(width + i for i, k in enumerate(self.columns) if k in given))
+
+
+@dataclass(frozen=True)
+class FirstColumns:
+    """A function of the states as given, of states that have further columns."""
+
+    function: Callable[[Array], Array]
+    width: int
+
+    def __call__(self, states: Array) -> Array:
+        return self.function(states[:, : self.width])
 
 
 @dataclass(frozen=True)

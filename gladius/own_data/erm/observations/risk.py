@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gladius.own_data.erm.level import Level, level_of
 from gladius.own_data.erm.observations.features import Features, Rows
 from gladius.own_data.erm.observations.regression import (
     CELL_RIDGE,
@@ -281,6 +282,19 @@ class ObservationRisk:
                 of_q[:, i * size : (i + 1) * size] += block.is_free[:, [c]] * block.psi
             yield of_q
 
+    def anchor_system(self) -> tuple[Tensor, Tensor]:
+        """(S, q) the functions of zeta where a_s is each action, and (q, q) the system of V.
+
+        With M the regression of V at s' it is 1 - beta M phi.
+        """
+        rows = self.rows
+        fixed = 1 - rows.is_free
+        phi = torch.cat([fixed[:, [a]] * self.block.phi[a] for a in rows.given], dim=1)
+        system = torch.eye(phi.shape[1]).to(phi)
+        moves = [self.moves[a] for a in rows.given]
+        system -= rows.discount * torch.cat([source.T @ phi[at] for at, source in moves])
+        return phi, system
+
     def start(self) -> tuple[ObservationRisk, Tensor, Tensor, Tensor]:
         """The risk with a first ridge, and theta, zeta and (S,) V of the plug-in in this class.
 
@@ -299,9 +313,7 @@ class ObservationRisk:
         for _ in range(2):  # the ridge of the second round follows the V of the first
             risk = risk.with_ridge(value)
             moves = [risk.moves[a] for a in rows.given]
-            phi = torch.cat([fixed[:, [a]] * risk.block.phi[a] for a in rows.given], dim=1)
-            system = torch.eye(phi.shape[1], dtype=drift.dtype)
-            system -= rows.discount * torch.cat([source.T @ phi[at] for at, source in moves])
+            phi, system = risk.anchor_system()
             right = torch.cat([source.T @ drift[at] for at, source in moves])
             value = drift + rows.discount * (phi @ torch.linalg.solve(system, right))
         risk = risk.with_ridge(value)
@@ -352,6 +364,33 @@ class RiskMinimum(NamedTuple):
     def v(self) -> Tensor:
         """(S,) V at the states of the data."""
         return torch.logsumexp(self.q, dim=1)
+
+
+def anchor_path(risk: ObservationRisk) -> Tensor:
+    """(S,) d: how the mean of V over the data follows r_A - log pi_A in each state."""
+    rows = risk.rows
+    share = rows.seen / rows.seen.sum()
+    phi, system = risk.anchor_system()
+    path = share.clone()
+    found = torch.linalg.solve(system.T, phi.T @ share)
+    for a, y in zip(rows.given, found.split(risk.zeta[0].size), strict=True):
+        reached, source = risk.moves[a]
+        path.index_add_(0, reached, rows.discount * (source @ y))
+    return path
+
+
+def level_test(fit: RiskMinimum) -> Level:
+    """The score test of the level of V; d follows from the regression of zeta, as V does."""
+    risk, rows, point = fit.risk, fit.risk.rows, fit.point
+    policy, fixed = torch.softmax(fit.q, dim=1), 1 - rows.is_free
+    ordered = dict(zip((rows.anchor, *rows.others), risk.slopes(point.slope), strict=True))
+    slope = torch.zeros_like(ordered[rows.anchor])
+    for a in rows.actions:
+        slope += (fixed[:, [a]] - policy[:, [a]]) * ordered[a]
+    h = point.information + torch.diag(fit.penalty)
+    taken, of_anchor = (fixed * rows.visits).sum(dim=1), (fixed * policy).sum(dim=1)
+    arrays = anchor_path(risk), rows.seen, taken, of_anchor, slope, point.information, h
+    return level_of(*(array.numpy(force=True) for array in arrays))
 
 
 def covariance(fit: RiskMinimum) -> Tensor:

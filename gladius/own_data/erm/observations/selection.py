@@ -22,6 +22,7 @@ from gladius.own_data.erm.observations.features import (
     Features,
     Inputs,
     Rows,
+    make_cells,
     make_features,
 )
 from gladius.own_data.erm.observations.regression import solve
@@ -37,6 +38,8 @@ SHARE = 0.1  # of the ridge of zeta, at which a second fit shows what the ridge 
 OWN = 15  # cosines of one input among more than FEW
 STAYS = 0.01  # level of the likelihood ratio at which a monomial is not dropped
 COLLINEAR = 1e-6  # share of a product's information beside the other terms, below which it is none
+OF_CELL = 0.1  # penalty of cells in intervals
+FEW_VALUES = 20  # of a column, up to which each has a cell in intervals
 SAME = 1e-3  # difference of statistics that no chi-square sees, and no stop or rounding reaches
 
 
@@ -61,10 +64,17 @@ def fit_form(
 
 
 def fit_unpenalised(risk: ObservationRisk) -> RiskMinimum:
-    """The minimum without a penalty, the ridge of zeta by the V of a first minimum."""
+    """The minimum without a penalty, the ridge of zeta by the V of a first minimum.
+
+    Where the steps to the first did not converge, the one after it is the first if they did there:
+    what led to a minimum does not matter.
+    """
     risk, theta, zeta, _ = risk.start()
-    none = torch.zeros_like(theta)
-    return with_own_ridge(minimise(risk, none, theta, zeta))
+    first = minimise(risk, torch.zeros_like(theta), theta, zeta)
+    if not first.converged:
+        second = with_own_ridge(first)
+        first = second._replace(is_sound=True) if second.converged else second
+    return with_own_ridge(first)
 
 
 def with_own_ridge(fit: RiskMinimum) -> RiskMinimum:
@@ -80,6 +90,7 @@ def make_zeta(
 
     Inputs that matter `together` have cosines of their own, beside those of all. So has each of
     more than FEW inputs: a bend along one of them is sharp, and those of all are too few for it.
+    Ends that many rows have are cells, for next values may jump there.
     """
     columns = [int(k) for k in columns]
     z = (rows.states[:, columns].numpy(force=True) - inputs.center[columns]) / inputs.scale[columns]
@@ -96,6 +107,8 @@ def make_zeta(
             every = every.with_block(make_features(columns, inputs, curved=[k], most=OWN))
         for curved in together:
             every = every.with_block(make_features(columns, inputs, curved=curved, in_cells=True))
+        for end in inputs.ends(columns):
+            every = every.with_block(make_cells(columns, inputs, end))
         features.append(every)
     return tuple(features)
 
@@ -198,6 +211,39 @@ def add_curvature(
     return fit
 
 
+def add_ends(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
+    """The fit with cells at ends of columns, one at a time while REML gains enough.
+
+    They come after the curves: a cell that takes what is a bend near an end leaves the rest of the
+    bend without a curve.
+    """
+    reward, rows, remaining = fit.risk.reward, fit.risk.rows, inputs.ends(fit.risk.reward.inputs)
+    monomials = reward(rows.states)[:, : len(reward.terms)]
+    while remaining:
+        best, most, added = fit, 0.0, None
+        for end in remaining:
+            wider = with_cells(fit.risk.reward, monomials, rows, inputs, end)
+            gain, trial = fit_penalised(fit, fit.risk.with_reward(wider))
+            gain -= LEAVES_FIXED_FORM + 2 * float(np.log(len(remaining)))
+            if gain > most:
+                best, most, added = trial, gain, end
+        if added is None:
+            return fit
+        fit, remaining = best, [end for end in remaining if end != added]
+    return fit
+
+
+def with_cells(
+    reward: Features, monomials: Tensor, rows: Rows, inputs: Inputs, group: tuple[float, ...]
+) -> Features:
+    """The functions of r with the cells of a group, less their regression on the monomials."""
+    block = make_cells(reward.inputs, inputs, group)
+    cells = block(rows.states)[:, len(block.terms) :]
+    weighted = monomials * rows.seen[:, None]
+    removed = solve(weighted.T @ monomials, weighted.T @ cells).numpy(force=True)
+    return reward.with_block(block, removed)
+
+
 def fit_penalised(fit: RiskMinimum, wider: ObservationRisk) -> tuple[float, RiskMinimum]:
     """The fit in the wider class at REML's lambda, and what twice REML gains over infinity.
 
@@ -241,7 +287,13 @@ def reml_gain(point: Point, is_new: Tensor, old: Tensor, strength: float) -> flo
     return curved + float(is_new.sum()) * float(np.log(strength)) - straight
 
 
-def widened(fit: RiskMinimum, rows: Rows, inputs: Inputs, columns: Sequence[int]) -> RiskMinimum:
+def widened(
+    fit: RiskMinimum,
+    rows: Rows,
+    inputs: Inputs,
+    columns: Sequence[int],
+    of_further: float = 0.0,
+) -> RiskMinimum:
     """The minimum with further inputs in r and, of up to MOST_CROSSED inputs, terms of degree two.
 
     Intervals come from it: those of a class that the data chose take what was left out to be zero.
@@ -251,6 +303,7 @@ def widened(fit: RiskMinimum, rows: Rows, inputs: Inputs, columns: Sequence[int]
         rows: the data, grouped by its inputs and `columns`.
         inputs: standardised.
         columns: what r may depend on.
+        of_further: penalty of what the fit lacks.
     """
     reward, actions, size = (
         fit.risk.reward,
@@ -281,15 +334,39 @@ def widened(fit: RiskMinimum, rows: Rows, inputs: Inputs, columns: Sequence[int]
         removed=np.concatenate([reward.removed, removed]),
     )
 
-    def spread(values: Tensor) -> Tensor:
+    def spread(values: Tensor, new: float) -> Tensor:
         table = values.reshape(actions, -1)
-        zeros = table.new_zeros((actions, len(further)))
-        return torch.cat([table[:, :size], zeros, table[:, size:]], dim=1).reshape(-1)
+        added = torch.full((actions, len(further)), new).to(table)
+        return torch.cat([table[:, :size], added, table[:, size:]], dim=1).reshape(-1)
 
-    theta, penalty = spread(fit.point.theta), spread(fit.penalty)
+    theta, penalty = spread(fit.point.theta, 0.0), spread(fit.penalty, of_further)
     same = fit.risk.with_reward(wider)
     risk = replace(same, rows=rows) if new else same
     return minimise(risk, penalty, theta, fit.point.zeta, fit)
+
+
+def with_all_cells(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
+    """The minimum with a cell for each value of a column that has few, by the penalty OF_CELL.
+
+    Of any other column the ends are cells. Intervals come from it: r may jump where a curve does
+    not, and that no test finds a jump does not show that there is none.
+    """
+    columns, actions = fit.risk.reward.inputs, len(fit.risk.rows.estimated)
+    values = {k: np.unique(inputs.sample[:, k]) for k in columns}
+    few = {k for k in columns if 2 < len(values[k]) <= FEW_VALUES}
+    groups = [(k, *values[k].tolist()) for k in sorted(few)]
+    groups += [end for end in inputs.ends(columns) if end[0] not in few]
+    if not groups:
+        return fit
+    theta, penalty = (one.reshape(actions, -1) for one in (fit.point.theta, fit.penalty))
+    reward, rows = fit.risk.reward, fit.risk.rows
+    monomials = reward(rows.states)[:, : len(reward.terms)]
+    for group in groups:
+        reward = with_cells(reward, monomials, rows, inputs, group)
+        new = theta.new_zeros((actions, len(group) - 1))
+        theta, penalty = torch.cat([theta, new], dim=1), torch.cat([penalty, new + OF_CELL], dim=1)
+    wider = fit.risk.with_reward(reward)
+    return minimise(wider, penalty.reshape(-1), theta.reshape(-1), fit.point.zeta, fit)
 
 
 def ridge_shift(fit: RiskMinimum) -> Tensor:

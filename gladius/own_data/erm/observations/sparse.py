@@ -33,10 +33,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -45,8 +45,21 @@ from torch import Tensor
 from gladius.model.estimate import Estimate, Fit
 from gladius.model.state_anchor import StateAnchor, own_actions
 from gladius.own_data.erm import misfit as trust
-from gladius.own_data.erm.observations.features import Features, Inputs, Rows, make_features
-from gladius.own_data.erm.observations.risk import ObservationRisk, RiskMinimum, covariance
+from gladius.own_data.erm.level import DISAGREES, Level
+from gladius.own_data.erm.observations.features import (
+    Features,
+    FirstColumns,
+    Inputs,
+    Logs,
+    Rows,
+    make_features,
+)
+from gladius.own_data.erm.observations.risk import (
+    ObservationRisk,
+    RiskMinimum,
+    covariance,
+    level_test,
+)
 from gladius.own_data.erm.observations.score_tests import (
     Choice,
     InputSelection,
@@ -55,12 +68,15 @@ from gladius.own_data.erm.observations.score_tests import (
 )
 from gladius.own_data.erm.observations.selection import (
     MOST_CROSSED,
+    OF_CELL,
     add_curvature,
+    add_ends,
     fit_form,
     make_zeta,
     reward_inputs,
     ridge_shift,
     widened,
+    with_all_cells,
     with_own_ridge,
 )
 from gladius.panel.anchor import Anchor
@@ -77,9 +93,15 @@ TOGETHER = (
     " at once in a way that it does not allow for; join them to one column in categorical"
 )
 MOST_TOGETHER = 3  # inputs or pairs along which choices differ, that r and zeta get in cells
+JOINED = (2, 4)  # inputs of zeta that are joined where the level of V is rejected
 MOST_PAIRED = 40  # columns up to which all pairs are tested
 ROUNDS = 4  # of the selection of zeta's inputs
 NO_EFFECT = "r-hat does not depend on {}: no test finds that it does; a method with a form keeps it"
+LONELY = (
+    "anchor_action: in {:.0%} of the rows it is all but never chosen, less than once in as many"
+    " rows as there are: how large r is there follows from the form of r alone"
+)
+UNSEEN = 0.1  # of the rows, from which that is reported
 NEAR_ONE = 0.99  # discount factor
 LEVELS = 3  # fits at most whose V is near 0
 MOVED = 0.1  # standard errors by which the last of them may move r
@@ -98,9 +120,11 @@ class RowFunction:
     zeta: tuple[Features, ...] = ()
     coefficients: Array | None = None
     discount: float = 0.0
+    logs: Logs = field(default_factory=Logs)  # what the features have beside the states
+    further: Array | None = None  # (A,) variance of each action, by what the level of V is off
 
     def __call__(self, states: Array) -> Array:
-        tensor = torch.tensor(states, dtype=torch.float64)
+        tensor = torch.tensor(self.logs.beside(states), dtype=torch.float64)
         values: Array = self.reward(tensor).numpy(force=True) @ self.theta.T
         values[np.arange(len(states)), own_actions(self.anchor, states)] = self.anchor.values(
             states
@@ -114,11 +138,14 @@ class RowFunction:
 
     def errors(self, states: Array) -> Array:
         """(n, A) standard errors of r by `covariance` (M, M); 0 for the anchor."""
-        psi = self.reward(torch.tensor(states, dtype=torch.float64)).numpy(force=True)
+        tensor = torch.tensor(self.logs.beside(states), dtype=torch.float64)
+        psi = self.reward(tensor).numpy(force=True)
         size, found = self.reward.size, np.zeros((len(states), len(self.theta)))
         for i, a in enumerate(self.estimated):
             own = slice(i * size, (i + 1) * size)
             found[:, a] = np.sqrt(np.einsum("nk,kl,nl->n", psi, self.covariance[own, own], psi))
+        if self.further is not None:
+            found = np.sqrt(found**2 + self.further)
         found[np.arange(len(states)), own_actions(self.anchor, states)] = 0.0
         return found
 
@@ -181,44 +208,63 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     """
     anchor = known_anchor(data, anchor)
     of_reward, of_zeta = (column_indices(data, n, options) for n in ("inputs", "zeta_inputs"))
+    given, own_anchor, width = data, anchor, data.states.shape[1]
+    logs = Logs() if isinstance(anchor, StateAnchor) else Logs.of(data)
+    if logs.columns:
+        data = logs.of_data(data)
+        asked = (of_reward, of_zeta)
+        of_reward, of_zeta = (k if k is None else logs.with_own(k, width) for k in asked)
+        if callable(anchor.reward):
+            anchor = replace(anchor, reward=FirstColumns(anchor.reward, width))
     inputs = Inputs.of(data.states)
     actions = torch.tensor(data.actions)
     others = [a for a in range(data.number_of_actions) if a != anchor.action]
     choice = select_inputs(inputs, Choice(actions, (*others, anchor.action)), of_reward)
     if of_reward is None:
         choice = with_anchor(choice, inputs, anchor)
-    asked = (of_reward, of_zeta)
     level = 0.0
     if not data.done.any():  # whatever constant the anchor's reward has, the fit is the same
         level = float(np.mean(anchor.values(data.states))) / (1 - discount)
     together: tuple[tuple[int, ...], ...] = ()
     while True:
         fit, transition, level, is_settled, has_level = settle_level(
-            data, inputs, choice, asked, anchor, discount, level, together
+            data, inputs, choice, (of_reward, of_zeta), anchor, discount, level, together
         )
-        curved = add_curvature(fit, inputs, together)
+        curved = add_ends(add_curvature(fit, inputs, together), inputs)
         fit = curved if curved is fit else with_own_ridge(curved)  # its V is another
         policy = torch.softmax(fit.q, dim=1).numpy(force=True)
-        misfit, doubtful = misfits(fit, inputs, data, policy, choice.inputs)
+        chosen = logs.origins(choice.inputs, width)
+        misfit, doubtful = misfits(fit, inputs.first(width), given, policy, chosen)
         open_to = set(range(data.states.shape[1]) if of_reward is None else of_reward)
         new = [one for one in doubtful.values() if one not in together and set(one) <= open_to]
+        off, joint = level_test(fit), tuple(fit.risk.zeta[0].inputs)
+        is_joinable = JOINED[0] <= len(joint) <= JOINED[1] and joint not in together
+        if not new and off.is_rejected and is_joinable:
+            new = [joint]
         if not new or len(together) == MOST_TOGETHER:
             break
         together = (*together, new[0])
-        every = tuple(dict.fromkeys((*choice.inputs, *new[0])))
+        every = tuple(dict.fromkeys((*choice.inputs, *(k for k in new[0] if k in open_to))))
         choice = InputSelection(every, choice.p_values)
     for key in doubtful:
         if misfit[key] >= trust.REJECTED:  # below, the status says so
             text = TOGETHER if isinstance(key, tuple) else DIFFERS
             name = " and ".join(key) if isinstance(key, tuple) else data.feature_names[key]
             warnings.warn(text.format(name, misfit[key]), stacklevel=2)
-    dropped = np.setdiff1d(np.flatnonzero(inputs.varies), reward_inputs(fit.risk.reward))
-    if len(dropped) and len(inputs.varies) <= FEW_FEATURES:
+    rows = fit.risk.rows
+    of_anchor = np.sum((1 - rows.is_free.numpy(force=True)) * policy, axis=1)
+    seen, is_closed = rows.seen.numpy(force=True), (rows.closed != 0).numpy(force=True)
+    is_lonely = of_anchor < 1 / seen.sum()  # of a choice set without the anchor `fit` has warned
+    is_lonely &= ~np.any((rows.is_free.numpy(force=True) == 0) & is_closed, axis=1)
+    unseen = float(seen @ is_lonely / seen.sum())
+    used = logs.origins(reward_inputs(fit.risk.reward), width)
+    dropped = np.setdiff1d(np.flatnonzero(inputs.varies[:width]), used)
+    if len(dropped) and width <= FEW_FEATURES:
         names = ", ".join(data.feature_names[k] for k in dropped)
         warnings.warn(NO_EFFECT.format(names), stacklevel=2)
     extra: dict[str, object] = {
-        "reward_inputs": reward_inputs(fit.risk.reward),
-        "zeta_inputs": tuple(fit.risk.zeta[0].inputs),
+        "reward_inputs": used,
+        "zeta_inputs": logs.origins(fit.risk.zeta[0].inputs, width),
         "p_values": choice.p_values,
         "zeta_p_values": transition.p_values,
         "zeta_ridges": fit.risk.kappas,
@@ -227,9 +273,21 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "level_settled": has_level,
         "misfit_p_values": misfit,
         "misfit_inputs": tuple(key for key in doubtful if misfit[key] < trust.REJECTED),
+        "level_shift": off.shift,
+        "level_z": off.z,
+        "anchor_unseen": unseen,
     }
     wide = widest(fit, inputs, data, anchor, level, of_reward)
-    return estimate(fit, wide, anchor, level, policy, extra)
+    found = estimate(fit, wide, anchor, level, off, policy, extra)
+    if unseen > UNSEEN and found.diagnostics.status == "ok":  # else the status says more
+        warnings.warn(LONELY.format(unseen), stacklevel=2)
+    if not logs.columns:
+        return found
+    q, reward, basis = (
+        replace(cast("RowFunction", one), anchor=own_anchor, logs=logs)
+        for one in (found.q_function, found.reward_function, found.basis)
+    )
+    return replace(found, q_function=q, reward_function=reward, basis=basis, features=width)
 
 
 def known_anchor(data: Transitions, anchor: Anchor) -> Anchor:
@@ -262,18 +320,19 @@ def widest(
     """The minimum that intervals come from: r may depend on every feature, where these are few.
 
     A feature that no test selects may matter a little. The other features are left out where the
-    user named the inputs, or where some action is too rare for that many terms.
+    user named the inputs. Where some action is too rare for that many terms they are penalised.
     """
     rows, own = fit.risk.rows, fit.risk.reward.inputs
     columns = sorted({*own, *np.flatnonzero(inputs.varies).tolist()})
     terms = (len(columns) + 1) * (len(columns) + 2) // 2
     is_rare = float(rows.visits.sum(dim=0).min()) < trust.PER_COEFFICIENT * terms
-    if asked is not None or len(columns) > MOST_CROSSED or is_rare:
+    if asked is not None or len(columns) > MOST_CROSSED:
         columns = list(own)
     elif len(columns) > len(own):
         used = sorted({*columns, *fit.risk.zeta[0].inputs})
         rows = Rows.of(data, used, anchor, rows.discount, (1 - rows.discount) * level)
-    return widened(fit, rows, inputs, columns)
+    penalty = OF_CELL if is_rare else 0.0
+    return with_all_cells(widened(fit, rows, inputs, columns, penalty), inputs)
 
 
 def misfits(
@@ -467,12 +526,13 @@ def estimate(
     wide: RiskMinimum,
     anchor: Anchor,
     level: float,
+    off: Level,
     policy: Array,
     extra: Mapping[str, object],
 ) -> Estimate:
     """The fit as an Estimate; `policy` is (S, A) at its states, `level` is added to its V.
 
-    Intervals are of the `wide` minimum.
+    Intervals are of the `wide` minimum, and allow for what the level of V is `off` by.
     """
     risk, rows, point = fit.risk, fit.risk.rows, fit.point
     visits, free = rows.visits.numpy(force=True), risk.free
@@ -487,13 +547,20 @@ def estimate(
         "choices or next values are far from the fit along misfit_inputs": bool(
             extra["misfit_inputs"]
         ),
+        DISAGREES: off.is_rejected,
         "too few observations for the coefficients of r": size < trust.PER_COEFFICIENT * free,
         trust.RARE: rarest < trust.PER_COEFFICIENT * monomials,
         **trust.of_choices(visits, policy, point.nll),
     }
     not_ok = tuple(reason for reason, holds in reasons.items() if holds)
     reward = reward_function(fit, anchor, level)
-    centre = reward_function(wide, anchor, level, ridge_shift(wide))
+    followed = rows.followed.sum(dim=0)
+    times = torch.zeros_like(followed).index_add_(0, rows.action, rows.times)
+    continuing = (times / followed).numpy(force=True)  # share of each action's moves
+    centre = replace(
+        reward_function(wide, anchor, level, ridge_shift(wide)),
+        further=(1 - rows.discount * continuing) ** 2 * off.square,
+    )
     zeta = torch.stack([w @ c for w, c in zip(risk.factor, point.zeta, strict=True)])
     coefficients = zeta.numpy(force=True)
     coefficients[:, 0] += level
