@@ -34,8 +34,8 @@ from gladius.model.parametric import check_form, check_level
 from gladius.model.reward_form import LinearReward, RewardFunction
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Integers, Transitions, index_rows
-from gladius.solvers.choice_logit import maximise
-from gladius.solvers.newton import Expansion, minimise
+from gladius.solvers.choice_logit import UNIDENTIFIED, maximise
+from gladius.solvers.newton import SINGULAR, Expansion, minimise
 from gladius.validate import Array, InputError
 
 ONE_HOT = 0  # the degree that stands for indicators of the pairs
@@ -214,6 +214,9 @@ class SecondStep:
 def second_step(recursion: Recursion, continuation: Array) -> SecondStep:
     """theta that solves E_n[h(a, x) - sum_b pi_b h_b] = 0, a concave logit.
 
+    Where columns of the design are linearly dependent, so are those of the true h, although those
+    of a network are not.
+
     Args:
         recursion: data and form.
         continuation: (P, A, k + 1) beta E[h' | a, x] and beta E[e' + g' | a, x] of every action.
@@ -228,8 +231,12 @@ def second_step(recursion: Recursion, continuation: Array) -> SecondStep:
     visits = recursion.data.departures[:, None] * np.eye(g.shape[1])[recursion.data.actions]
     logit = maximise(visits[None, rows], h[None, rows], g[None, rows])
     objective = -float(logit.log_likelihood[0]) / recursion.data.size
+    columns = recursion.design[rows].reshape(-1, parameters)
+    columns = columns / np.maximum(np.linalg.norm(columns, axis=0), np.finfo(float).tiny)
+    is_dependent = np.linalg.eigvalsh(columns.T @ columns)[0] <= SINGULAR
+    status = UNIDENTIFIED if is_dependent else logit.status[0]
     steps = int(logit.iterations[0])
-    return SecondStep(logit.theta[0], logit.gradient[0], objective, steps, logit.status[0])
+    return SecondStep(logit.theta[0], logit.gradient[0], objective, steps, status)
 
 
 def policy_value(reward: RewardFunction, continuation: StateFunction, states: Array) -> Array:

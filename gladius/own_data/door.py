@@ -138,7 +138,7 @@ def fit(
             `gladius.own_data.formula`.
 
             - airl: transition, anchored, start_spread, rng
-            - avi: reward, regression, iterations, tolerance, rng
+            - avi: reward, iterations, tolerance, rng
             - bc: normalisation, rng, training
             - ccp: reward, transition, stages, finite_dependence
             - clare: transition, start, rng

@@ -236,8 +236,10 @@ ALONE = {"nfxp", "ccp", "mpec", "semi_gradient", "rp", "plug_in", "clare", "ml_i
 
 
 def test_without_torch_what_needs_it_says_so_in_one_line(tmp_path: Path) -> None:
-    saved = str(Path(__file__).with_name("saved_by_0_3") / "sparse")
-    command = [sys.executable, "-c", WITHOUT_TORCH, str(tmp_path / "fit"), saved]
+    data, known = gladius.BusEngine().simulate(60, rng=0), {"anchor_reward": -5.0, "discount": 0.95}
+    saved = tmp_path / "sparse"
+    gladius.fit(data, function_class="sparse", anchor_action=1, **known).save(saved)
+    command = [sys.executable, "-c", WITHOUT_TORCH, str(tmp_path / "fit"), str(saved)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     lines = [line.split(" ", 1) for line in done.stdout.splitlines()]
