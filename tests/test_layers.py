@@ -252,8 +252,8 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
-STATEMENTS = {"gladius": 6_649, "gladius/own_data": 5_361, "proofs_checks": 6_961}
-STATEMENTS |= {"reproduce": 8_241, "tests": 20_070}
+STATEMENTS = {"gladius": 6_649, "gladius/own_data": 5_374, "proofs_checks": 6_961}
+STATEMENTS |= {"reproduce": 8_241, "tests": 20_088}
 
 
 def sources(package: str) -> dict[str, str]:

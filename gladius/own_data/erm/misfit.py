@@ -6,7 +6,7 @@ observations those of the bins of each input, selected or not, and of the cells 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, log_softmax, xlogy
 
 from gladius.model.estimate import FAR_OFF
-from gladius.panel.record import Counts, Integers
+from gladius.panel.record import Counts, Integers, index_rows
 from gladius.validate import Array
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 BINS = 20  # of an input
 BINS_OF_PAIR, VALUES = 6, 12  # of an input beside another; values up to which each has its own
 BINS_ALONG = 40  # of a sum or difference of two inputs: in 20 a thin band is diluted
+REPEATS = 4  # observations of a pair of values, from which pairs are looked at and not those
 DOUBTFUL = 1e-4  # p-value of a warning, over the number of inputs
 REJECTED = 1e-8  # p-value of a status that is not ok
 MISFIT = 1e-4  # of chi-square an observation, about .03 of log-odds: less does not matter
@@ -63,10 +64,16 @@ def misfit_p_values(
         policy: (n, A) the fit's choice probabilities.
         others: the actions but the anchor.
     """
-    return {
-        k: p_value(bins_of(inputs, k, BINS, BINS), actions, policy, others)
-        for k in range(inputs.states.shape[1])
-    }
+    choices = deviations(actions, policy, others)
+    columns = range(inputs.states.shape[1])
+    return {k: p_value(bins_of(inputs, k, BINS, BINS), choices) for k in columns}
+
+
+def deviations(
+    actions: Integers, policy: Array, others: Sequence[int]
+) -> list[tuple[Array, Array]]:
+    """For each of some actions the (n,) choices less their probabilities, and their variances."""
+    return [((actions == a) - policy[:, a], policy[:, a] * (1 - policy[:, a])) for a in others]
 
 
 def pair_p_values(
@@ -91,27 +98,39 @@ def pair_p_values(
         [coded(inputs, features, *size) for features in columns]
         for size in ((BINS_OF_PAIR, VALUES), (BINS, BINS))
     )
+    alone = [of[0] for of in columns if len(of) == 1]
+    many = [k for k in alone if len(np.unique(inputs.sample[:, k])) > VALUES]
+    values = {k: index_rows([inputs.states[:, [k]]]) for k in many}
     found = {}
     for i, j in combinations(range(len(columns)), 2):
         cells, small = (of[i] * (of[j].max() + 1) + of[j] for of in (coarse, fine))
         tests = [of_choices(cells), of_values(cells), of_choices(small)]
         pair = [*columns[i], *columns[j]]
-        if len(pair) == 2 and all(len(np.unique(inputs.sample[:, k])) > VALUES for k in pair):
-            tests += [of_choices(bins) for bins in sums(inputs, *pair)]
+        if len(pair) == 2 and set(pair) <= set(many):
+            tests += [of_choices(bins) for bins in sums(inputs, pair[0], pair[1], values)]
         found[i, j] = min(1.0, len(tests) * min(tests))
     return found
 
 
-def sums(inputs: Inputs, k: int, other: int) -> Iterator[Integers]:
+def sums(
+    inputs: Inputs, k: int, other: int, values: Mapping[int, tuple[Array, list[Integers]]]
+) -> Iterator[Integers]:
     """(n,) bins of the sum and of the difference of two inputs, as given and standardised.
 
     A threshold of |x - y| is one of the difference as given: standardised, a band is a slanted
-    one, and blurs. In different units only the standardised mean something.
+    one, and blurs. In different units only the standardised mean something. `values` are the
+    distinct ones of each input and where they are: few pairs of them have their bins found once.
     """
     ratio = inputs.scale[k] / inputs.scale[other]
+    (x, (of_x,)), (y, (of_y,)) = values[k], values[other]
+    if REPEATS * len(x) * len(y) <= len(of_x):
+        pair: Integers | slice = of_x * len(y) + of_y
+        x, y = np.repeat(x, len(y)), np.tile(y[:, 0], len(x))
+    else:
+        pair, x, y = slice(None), inputs.states[:, k], inputs.states[:, other]
     for slope in (1.0, -1.0, ratio, -ratio):
-        of_all, of_sample = (x[:, k] + slope * x[:, other] for x in (inputs.states, inputs.sample))
-        yield equally_full(of_all, of_sample, BINS_ALONG)
+        of_sample = inputs.sample[:, k] + slope * inputs.sample[:, other]
+        yield equally_full(x + slope * y, of_sample, BINS_ALONG)[pair]
 
 
 def coded(inputs: Inputs, features: Sequence[int], number: int, most: int) -> Integers:
@@ -161,18 +180,17 @@ def equally_full(x: Array, sample: Array, number: int) -> Integers:
 
 
 def p_value(
-    bins: Integers, actions: Integers, policy: Array, others: Sequence[int], *, excess: bool = False
+    bins: Integers, choices: Sequence[tuple[Array, Array]], *, excess: bool = False
 ) -> float:
-    """Of the sum of squares over (n,) bins; see `misfit_p_values`.
+    """Of the sum of squares over (n,) bins, of `deviations`; see `misfit_p_values`.
 
     With `excess` what it exceeds its degrees of freedom by must be above MISFIT an observation.
     """
-    freedom, statistic = np.count_nonzero(np.bincount(bins)) * len(others), 0.0
-    for a in others:
-        pi = policy[:, a]
-        errors, variance = np.bincount(bins, (actions == a) - pi), np.bincount(bins, pi * (1 - pi))
-        statistic += np.sum(errors**2 / np.maximum(variance, 1.0))
-    matters = statistic - excess * freedom > MISFIT * len(actions)
+    freedom, statistic = np.count_nonzero(np.bincount(bins)) * len(choices), 0.0
+    for error, variance in choices:
+        errors, variances = np.bincount(bins, error), np.bincount(bins, variance)
+        statistic += np.sum(errors**2 / np.maximum(variances, 1.0))
+    matters = statistic - excess * freedom > MISFIT * len(bins)
     return float(chdtrc(freedom, statistic)) if matters else 1.0
 
 

@@ -13,7 +13,7 @@ from scipy.special import log_softmax, xlogy
 
 from gladius.own_data.erm import misfit as trust
 from gladius.own_data.erm.observations.features import Inputs
-from gladius.panel.record import Counts
+from gladius.panel.record import Counts, index_rows
 
 
 def misfits(states: np.ndarray, actions: np.ndarray, policy: np.ndarray) -> tuple[int, ...]:
@@ -155,6 +155,28 @@ def test_pairs_have_a_cell_for_each_of_few_values_and_their_tests_are_counted() 
     assert sizes[1::2] == [12 * 13, 36, 13 * 3]
 
 
+NUMBERS = st.integers(-9, 9).map(float) | st.sampled_from([0.1, 0.3, 1 / 3, -2.7])
+
+
+@given(arrays(float, st.tuples(st.integers(2, 30), st.just(2)), elements=NUMBERS))
+def test_bins_of_sums_are_those_of_the_observations(states: np.ndarray) -> None:
+    """Whether they are found for pairs of values or for observations, and by a plain count."""
+    inputs = Inputs.of(states)
+    values = {k: index_rows([states[:, [k]]]) for k in (0, 1)}
+    ratio, expected = inputs.scale[0] / inputs.scale[1], []
+    for slope in (1.0, -1.0, ratio, -ratio):
+        x = states[:, 0] + slope * states[:, 1]
+        of = np.arange(1, trust.BINS_ALONG) / trust.BINS_ALONG
+        edges = np.quantile(x, of, method="inverted_cdf")[:, None]
+        both = np.sum(edges < x, axis=0), np.sum(edges <= x, axis=0)
+        is_rising = np.all(np.diff(edges[:, 0]) > 0)
+        expected.append((both[0] if is_rising else sum(both) // 2).tolist())
+    for repeats in (0, len(states) + 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(trust, "REPEATS", repeats)
+            assert [bins.tolist() for bins in trust.sums(inputs, 0, 1, values)] == expected
+
+
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 @pytest.mark.parametrize(("sd", "unit"), [(0.7, 1.0), (100.0, 100.0)])
 def test_a_thin_band_is_seen_along_a_sum_or_a_difference(
@@ -172,7 +194,8 @@ def test_a_thin_band_is_seen_along_a_sum_or_a_difference(
 
     def found(choices: Any) -> float:
         def test(bins: Any) -> float:
-            return trust.p_value(bins, choices.astype(np.int64), policy, [0], excess=True)
+            drawn = trust.deviations(choices.astype(np.int64), policy, [0])
+            return trust.p_value(bins, drawn, excess=True)
 
         return trust.pair_p_values(inputs, [(0,), (1,)], test, lambda _: 1.0)[0, 1]
 

@@ -363,7 +363,7 @@ def misfits(
     pairs = trust.pair_p_values(
         inputs,
         [columns[name] for name in tested],
-        partial(trust.p_value, actions=actions, policy=at, others=rows.others, excess=True),
+        partial(trust.p_value, choices=trust.deviations(actions, at, rows.others), excess=True),
         lambda cells: trust.value_p_value(
             cells[seen], actions[seen], residual[seen], rows.discount
         ),
