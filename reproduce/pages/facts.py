@@ -406,13 +406,39 @@ def letter(numbers: Numbers) -> Letter:
     return Letter("holds", unclear, numbers.time(["exact"]))
 
 
+BUS = converging.size_row(TRAJECTORIES)
+# verdicts of the ablation that sentences rest on
+SAID_OF_CHANGES = {
+    f"{BUS}, absolute value in place of the sign": converging.SAME,
+    f"{BUS}, zeta: one Adam step": converging.WORSE,
+    f"{BUS}, zeta: ten Adam steps": converging.WORSE,
+    f"{BUS}, zeta: ten Adam steps, rate .003": converging.WORSE,
+    f"{BUS}, rate .003": converging.OPEN,
+    f"{BUS}, level of Q by Adam": converging.WORSE,
+    f"{BUS}, level of Q by Adam, from -55": converging.OPEN,
+}
+SAID_OF_CHANGES |= {f"{BUS}, start at level {level}": converging.SAME for level in ("0", "-55")}
+SAID_OF_CHANGES |= {
+    f"{BUS}, {change}": converging.WORSE
+    for change in converging.CHANGES
+    if change.startswith("all by Adam")
+}
+SAID_OF_CHANGES |= {
+    f"{converging.RANDOM_ANCHOR}, {change}": converging.WORSE
+    for change in converging.ON_RANDOM_ANCHOR
+}
+
+
 @dataclass(frozen=True)
 class ExactStep:
     """GLADIUS with an exact inner step (ours) on fresh data. Errors are `mean (standard error)`."""
 
     sizes: list[list[str]]  # N; public procedure by true r, last epoch; plug-in; ours, public data
     inputs: list[list[str]]  # K; profiled ERM: network, sparse; ours: all, halving, public data
-    changes: list[list[str]]  # of the ablation; error, median, how many converged
+    changes: list[list[str]]  # of the ablation: error, median difference, verdict, converged
+    on_random: list[list[str]]  # likewise, on the design whose anchor is random
+    error_of: dict[str, str]  # change -> its error
+    error_on_random: dict[str, str]
     ended: list[list[str]]  # another design; ours, the plug-in, how many converged
     to_plug_in: str  # `k of n` sizes at which it is shown to be no worse than the plug-in
     designs_met: str  # designs at which it is
@@ -458,17 +484,33 @@ def exact_step(numbers: Numbers) -> ExactStep:
     ours, public = converging.ORACLE, converging.ON_PUBLIC
     at_n = converging.PUBLIC_BEST, converging.PUBLIC_LAST, converging.PLUG_IN, ours, public
     at_k = converging.NETWORK, converging.SPARSE, ours, converging.HALVING, public
-    main, changes = converging.size_row(TRAJECTORIES), []
-    for change in converging.CHANGES:
-        key = main, converging.ABLATION, f"fresh {change}"
-        line = error(*key), error(*key, "MAPE median"), converged([main], *key[1:])
-        changes.append([change, *line])
+    main = converging.size_row(TRAJECTORIES)
+    changes = pd.read_csv(numbers.folder / f"{converging.NAME}_ablation.csv").fillna(
+        {"verdict": ""}
+    )
+    found = {f"{x.row}, {x.change}": str(x.verdict) for x in changes.itertuples()}
+    stated(found, SAID_OF_CHANGES)
+
+    def changed(row: str) -> list[list[str]]:
+        table = list[list[str]]()
+        for line in changes[changes["row"].eq(row)].to_dict("records"):
+            x = converging.Change(**{str(name): value for name, value in line.items()})
+            gap = x.median_less, x.median_low, x.median_high
+            texts = converging.between_text(*gap) if x.verdict else "", x.verdict
+            mean = f"{number(x.mean)} ({number(x.se)})"
+            table.append([x.change, mean, *texts, f"{x.converged} of {x.repetitions}"])
+        return table
+
+    on_main, on_random = changed(main), changed(converging.RANDOM_ANCHOR)
     return ExactStep(
         sizes=[
             [f"{n:,}", *(error(converging.size_row(n), *which) for which in at_n)] for n in SIZES
         ],
         inputs=[[f"{k}", *(error(f"{k}", *which) for which in at_k)] for k in converging.INPUTS],
-        changes=changes,
+        changes=on_main,
+        on_random=on_random,
+        error_of={line[0]: line[1] for line in on_main},
+        error_on_random={line[0]: line[1] for line in on_random},
         ended=[
             [
                 design,

@@ -33,6 +33,7 @@ READ = (
     *(
         "accuracy",
         "converging",
+        "converging_ablation",
         "converging_checks",
         "double_sampling",
         "figure_1",
@@ -472,12 +473,9 @@ def test_the_exact_step_s_numbers_are_the_study_s(planted: Callable[..., Path]) 
         folder = planted("converging", lambda x, new=change: x.update(new), **key)
     key = main | {"column": "max-oracle", "statistic": "repetitions not ok"}
     folder = planted("converging", lambda x: x.update(value="31"), **key)
-    absolute = {
-        "column": "ablation",
-        "protocol": "fresh absolute*",
-        "statistic": "repetitions not*",
-    }
-    folder = planted("converging", lambda x: x.update(value="3"), **absolute)
+    absolute = {"row": "N=1000", "change": "absolute*"}
+    changed = {"converged": "17", "mean": "7", "se": ".5", "median_less": ".01", "median_low": "-1"}
+    folder = planted("converging_ablation", lambda x: x.update(changed), **absolute)
     lost = {"column": "max-oracle", "statistic": "paired difference to public*", "verdict": "met"}
     folder = planted("converging_checks", lambda x: x.update(verdict="missed"), row="N=50", **lost)
     found = facts.exact_step(Numbers(folder))
@@ -495,8 +493,18 @@ def test_the_exact_step_s_numbers_are_the_study_s(planted: Callable[..., Path]) 
     failed = [x for x in failed if x["row"][:2] == "N=" and x["statistic"] == "repetitions not ok"]
     good = sum(float(x["repetitions"]) - float(x["value"]) for x in failed)
     assert found.converged == f"{good:.0f} of 240"
-    assert found.changes[0] == [*before.changes[0][:3], "17 of 20"]
-    assert found.changes[1:] == before.changes[1:]
+    line = ["7.00 (0.50)", "0.01 [-1.00, 0.00]", "same", "17 of 20"]
+    assert found.changes[1] == ["absolute value in place of the sign", *line]
+    assert found.error_of[found.changes[1][0]] == "7.00 (0.50)"
+    assert found.changes[0] == before.changes[0]
+    assert found.changes[0][2:] == ["", "", "20 of 20"]
+    assert found.changes[2:] == before.changes[2:]
+    assert found.on_random == before.on_random
+    assert found.error_on_random[found.on_random[1][0]] == before.on_random[1][1]
+    worse = {"row": "N=1000", "change": "zeta: ten Adam steps, rate .003"}
+    folder = planted("converging_ablation", lambda x: x.update(verdict="open"), **worse)
+    with pytest.raises(ValueError, match="it is open"):
+        facts.exact_step(Numbers(folder))
     assert (before.to_public, found.to_public) == ("6 of 6", "5 of 6")
     assert found.to_plug_in == before.to_plug_in
     assert "has 40.00 (0.25) % at its last epoch" in page(folder, "summary.md")

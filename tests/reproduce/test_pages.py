@@ -19,7 +19,15 @@ from reproduce.paper.published import PUBLIC
 from reproduce.run import GENERATED
 
 READ = (
-    *("accuracy", "converging", "converging_checks", "double_sampling", "figure_1", "stability"),
+    *(
+        "accuracy",
+        "converging",
+        "converging_ablation",
+        "converging_checks",
+        "double_sampling",
+        "figure_1",
+        "stability",
+    ),
     *("table_2", "table_2_author", "table_4", "claims"),
 )
 
