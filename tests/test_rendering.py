@@ -90,6 +90,36 @@ def test_a_fault_is_found(text: str) -> None:
     assert faults(README, right) == []
 
 
+# --- sentences that say how they follow from the one before
+JOINED = 0.25  # of a page's sentences, at least
+CONNECTIVES = {"because", "so", "therefore", "although", "while", "whereas", "however", "but"}
+CONNECTIVES |= {"since", "which", "thus", "hence"}
+ARGUING = [README, ROOT / "RESPONSE.md"]
+ARGUING += [GENERATED / f"{name}.md" for name in ("ANSWERS", "FINDINGS", "METHODS")]
+
+
+def joined(text: str) -> float:
+    """The share of the sentences with a connective, without tables, code and references."""
+    text = text.partition("\n## References")[0]
+    sentences = list[str]()
+    for before, token in pairwise(MarkdownIt("commonmark").enable("table").parse(text)):
+        is_prose = token.type == "inline" and before.type == "paragraph_open"
+        parts = re.split(r"(?<=[.!?])\s+", read(token)[0]) if is_prose else []
+        sentences += [part for part in parts if len(part.split()) > 1]
+    words = (set(re.findall(r"[a-z]+", sentence.lower())) for sentence in sentences)
+    return sum(bool(of & CONNECTIVES) for of in words) / len(sentences)
+
+
+@pytest.mark.parametrize("path", ARGUING, ids=lambda path: path.name)
+def test_a_quarter_of_the_sentences_say_how_they_follow(path: Path) -> None:
+    assert joined(path.read_text("utf-8")) >= JOINED
+
+
+def test_sentences_are_counted_and_not_cells_or_code() -> None:
+    text = "# So it is\n\nIt is one, but small. It is two.\n\n| so it is |\n| --- |\n| but not |\n"
+    assert joined(f"{text}\n    so = 1\n\n- It is three.\n- It is `but` four.") == 1 / 4
+
+
 # --- templates print, and compute nothing
 TEMPLATES = [
     p for p in sorted((ROOT / "reproduce" / "templates").glob("*.*")) if p.suffix != ".tex"

@@ -99,7 +99,7 @@ def of_tests(verdicts: pd.DataFrame) -> list[tuple[str, str]]:
         ("METHODS", f"There are {len(least)} distinct tests, not counting those of the author's"),
         ("METHODS", f"{chance} After Holm's correction {significant} remain significant."),
         ("README", f"agree with the printed ones in {of_games}."),
-        ("RESPONSE", f"{of_errors} {len(errors)} tests of Table 2's errors cannot tell."),
+        ("RESPONSE", f"{of_errors} {len(errors)} tests of Table 2's errors cannot tell"),
         ("EXHIBITS", f"So {of_errors} these {len(errors)} tests cannot tell."),
         ("EXHIBITS", f"Neither can {levels.sum()} of {len(levels)} tests of Q"),
     ]
