@@ -274,8 +274,8 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
-STATEMENTS = {"gladius": 6_590, "gladius/own_data": 5_361, "proofs_checks": 6_962}
-STATEMENTS |= {"reproduce": 8_116, "tests": 19_838}
+STATEMENTS = {"gladius": 6_618, "gladius/own_data": 5_342, "proofs_checks": 6_962}
+STATEMENTS |= {"reproduce": 8_116, "tests": 19_965}
 
 
 def sources(package: str) -> dict[str, str]:
