@@ -22,6 +22,7 @@ from gladius.panel.record import (
     index_rows,
 )
 from gladius.panel.ties import TIE
+from gladius.solvers.rarity import lacks_by_chance
 from gladius.validate import Array, InputError, Integers, check_finite, check_whole
 
 DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")  # of a day or a month, as text
@@ -270,9 +271,9 @@ def check_stationary(
     """Raise where rows go on after the end of a path, or a feature counts to a last period.
 
     The first is a state that paths reach and never leave, with FEWEST_ROWS rows and one action: no
-    choice is made there. Features that never change in a path do not tell states apart. The second
-    is a feature that rises in every row, and is at its largest where each of FEWEST_ENDS paths or
-    more ends.
+    choice is made there, though by the other states there would be one. Features that never change
+    in a path do not tell states apart. The second is a feature that rises in every row, and is at
+    its largest where each of FEWEST_ENDS paths or more ends.
 
     Args:
         states, next_states, actions, labels: of the rows.
@@ -303,6 +304,9 @@ def check_stationary(
     np.minimum.at(least, code, actions)
     np.maximum.at(most, code, actions)
     is_end = (rows >= FEWEST_ROWS) & (leaves == 0) & (enters > 0) & (least == most)
+    for i in np.flatnonzero(is_end):  # other actions may be rare there
+        others = np.bincount(code[actions != least[i]], minlength=size)
+        is_end[i] = lacks_by_chance(distinct, rows, others)[i] < END_CHANCE
     if np.any(is_end):
         pairs = zip(np.asarray(names)[moves], distinct[is_end][0], strict=True)
         where = ", ".join(f"{name} = {value:g}" for name, value in pairs)

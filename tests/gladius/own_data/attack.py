@@ -1,7 +1,7 @@
 """How the default method does on the designs of others and of ours: a line for each data set.
 
     python tests/gladius/own_data/attack.py TABLE --version NAME [--sets 4] [--designs a b]
-    python tests/gladius/own_data/attack.py TABLE --show
+    python tests/gladius/own_data/attack.py TABLE --show, or --markdown for that of your_data.md
 
 Lines are appended to TABLE, a file of commas, one by one; those that it has are left out. To try
 an older release, put it first in PYTHONPATH. The truth is known to this file alone: `fit` gets the
@@ -164,6 +164,29 @@ def table(path: Path) -> pd.DataFrame:
     return found
 
 
+def markdown(path: Path) -> str:
+    """The table as your_data.md prints it: a line for each design, 0.4.0 beside now."""
+    found = table(path)
+    lines = [
+        "| design | oracle | 0.4.0 | error | cover | now | error | cover |",
+        "| --- " * 8 + "|",
+    ]
+    pairs = [(name, "now", name) for name in DESIGNS]
+    pairs += [(f"{name}, {TOLD}", TOLD, name) for name in DESIGNS if (name, TOLD) in found.index]
+    for label, version, name in pairs:
+        old, new = found.loc[(name, "0.4.0")], found.loc[(name, version)]
+        cells = [label, number(new["oracle"] if new["oracle"] > 0 else old["oracle"])]
+        for one in (old, new):
+            kinds = [f"{one[k]:.0f} {k}" for k in ("ok", "warned", "not ok", "refused") if one[k]]
+            cells += [", ".join(kinds), number(one["error"]), number(one["cover"])]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def number(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.3f}".removeprefix("0")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="the default method on the designs")
     parser.add_argument("path", type=Path)
@@ -171,7 +194,11 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=4)
     parser.add_argument("--designs", nargs="*", default=list(DESIGNS))
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--markdown", action="store_true")
     given = parser.parse_args()
+    if given.markdown:
+        print(markdown(given.path))
+        return
     if not given.show:
         run(given.path, given.version, given.sets, given.designs)
     with pd.option_context(

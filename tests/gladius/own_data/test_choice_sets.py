@@ -26,13 +26,14 @@ from gladius.model.choice_sets import (
     with_choice_sets,
 )
 from gladius.model.reward_form import FORBIDDEN
-from gladius.own_data.erm.anchor_path import anchor_chances, share_without_anchor
+from gladius.own_data.erm.anchor_path import share_without_anchor
 from gladius.own_data.erm.observations.features import Inputs, Rows, make_features
 from gladius.own_data.erm.observations.risk import ObservationRisk
 from gladius.own_data.erm.observations.selection import make_zeta
 from gladius.own_data.markov import check_markov
 from gladius.own_data.results.inference import FreeErrors
 from gladius.panel.anchor import Anchor
+from gladius.solvers.rarity import chances
 
 Array = NDArray[np.float64]
 SIZE, BETA, ANCHOR = 10, 0.9, 2
@@ -617,7 +618,7 @@ def test_chances_of_the_anchor_are_those_of_a_logit_of_degree_two(theta: Array) 
     pi = expit(z @ theta)
     seen = np.full(25, 10**6)
     taken = np.round(seen * pi).astype(np.int64)
-    np.testing.assert_allclose(anchor_chances(100 + 7 * x, seen, taken), pi, atol=1e-3)
+    np.testing.assert_allclose(chances(100 + 7 * x, seen, taken), pi, atol=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["dummies", "one value", "twelve"])
@@ -631,7 +632,7 @@ def test_chances_are_found_where_columns_say_the_same_or_are_many(kind: str) -> 
     }[kind]
     seen = np.full(40, 200)
     taken = np.where(label == 0, 0, 20)
-    found = anchor_chances(states, seen, taken)
+    found = chances(states, seen, taken)
     assert np.all((found > 0) & (found < 1))
     np.testing.assert_allclose(seen @ found, taken.sum(), rtol=0.02)  # the constant's score is 0
     if kind == "dummies":  # of a label the anchor is never taken: its choice set has none

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from attack import COLUMNS, TOLD, attempt, run, table
+from attack import COLUMNS, TOLD, attempt, markdown, run, table
 from designs import DESIGNS, OURS, REPORTED, inventory, last_age, mileage, rows_after_exit
+from drawn_worlds import drawn_world
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -145,6 +146,17 @@ def test_a_state_that_is_not_the_end_of_paths_is_not_refused(change: str) -> Non
     assert np.any(data.states[:, 0] < 0)
 
 
+def test_an_end_where_another_choice_is_all_but_never_made_is_not_the_end_of_paths() -> None:
+    """A mileage that stays at the largest, where nobody replaces, was refused."""
+    world = drawn_world(924)
+    rows = world.sample(10_924)
+    last = rows[rows["x"] == rows["x"].max()]
+    assert last["action"].nunique() == 1
+    assert len(last) > 0.5 * len(rows)
+    data = Transitions.from_frame(rows, state=["x"], **NAMES)
+    assert len(data) == len(rows)
+
+
 def test_a_feature_that_never_changes_does_not_hide_the_end_of_paths() -> None:
     frame = rows_after_exit().sample(0).assign(income=lambda f: 1.5 * f["id"])
     with pytest.raises(InputError, match="x = -1, y = 0"):
@@ -176,6 +188,11 @@ def test_the_table_has_each_design_before_and_after_and_adds_up() -> None:
     kinds = found[["ok", "warned", "not ok", "refused"]].sum(axis=1)
     np.testing.assert_array_equal(kinds, found["sets"])
     assert set(found.reset_index()["version"]) == {"0.4.0", "now", TOLD}
+
+
+def test_the_manual_prints_the_table() -> None:
+    manual = Path(gladius.__file__).parent / "own_data" / "your_data.md"
+    assert f"\n{markdown(TABLE)}\n" in manual.read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", ["mileage", "types, six periods", "rows after the exit"])

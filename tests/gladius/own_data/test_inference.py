@@ -233,6 +233,7 @@ def fit_bus(seed: int = 0, method: str = "nfxp", n: int = 60, **options: Any) ->
     return gladius.fit(data, method, reward=BUS_REWARD, **KNOWN | options)
 
 
+@pytest.mark.filterwarnings("ignore:choices of a path go together")  # rows stand there twice
 def test_clustered_errors_are_sums_over_trajectories() -> None:
     found = fit_bus()
     table, z = found.cov("cluster").to_numpy(), found.cov().to_numpy()
@@ -523,6 +524,7 @@ def test_likelihood_ratio_and_wald_agree_on_a_restriction() -> None:
     assert stats.norm.isf(p / 2) == pytest.approx(stats.norm.isf(q / 2), rel=0.15)
 
 
+@pytest.mark.filterwarnings("ignore:choices of a path go together")  # two paths have another type
 def test_a_bootstrap_holds_numbers_and_loses_one_draw_where_an_action_is_missing() -> None:
     """It held every resample, 20 GB at 10^6 rows, and a missing action lost all draws."""
     data = BUS.simulate(12, np.random.default_rng(0))

@@ -179,6 +179,7 @@ def test_rows_without_order_are_reported() -> None:
         assert ("not in order of time" in str(caught[-1].message)) == (number == 2)
 
 
+@pytest.mark.filterwarnings("ignore:a choice depends on the choice before")  # labels are coarse
 @pytest.mark.parametrize("kind", ["plain", "label"])
 def test_a_dollar_in_a_name_is_no_formula(kind: str) -> None:
     """matplotlib's parser of formulas raised where a name had two."""

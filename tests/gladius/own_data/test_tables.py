@@ -85,6 +85,7 @@ def test_text_is_no_category_until_it_is_declared() -> None:
         read(panel().assign(brand=None), categorical=["brand", "choice"])
 
 
+@pytest.mark.filterwarnings("ignore:choices of a path go together")  # without the brand
 def test_a_formula_is_the_form_written_by_hand() -> None:
     data = read(panel(), state=["mileage"], categorical=["choice"])
 
@@ -106,6 +107,7 @@ def test_a_formula_is_the_form_written_by_hand() -> None:
     assert centred.reward(at, 0) == pytest.approx(centred.reward_function(data.states)[:1, 0])
 
 
+@pytest.mark.filterwarnings("ignore:choices of a path go together")  # without the brand
 def test_restrictions_are_given_by_name() -> None:
     """Terms were put into another order, so that a restriction by position tested another one."""
     data = read(panel(), state=["mileage"], categorical=["choice"])
@@ -126,6 +128,7 @@ def test_restrictions_are_given_by_name() -> None:
             fit.wald(wrong)
 
 
+@pytest.mark.filterwarnings("ignore:choices of a path go together")  # without the brand
 def test_a_formula_is_saved_and_a_function_that_cannot_be_imported_is_refused(
     tmp_path: Path,
 ) -> None:
@@ -235,6 +238,7 @@ def numbered(labels: tuple[str, str]) -> Transitions:
     return read(frame, state=["mileage"], categorical=["choice"])
 
 
+@pytest.mark.filterwarnings("ignore:choices of a path go together")  # without the brand
 def test_a_number_that_is_also_a_label_is_no_anchor() -> None:
     """`--anchor-action 1` was the action with the label 2, `ok`."""
     data = numbered(("1", "2"))
@@ -253,6 +257,7 @@ def test_data_sets_of_a_batch_have_one_set_of_names() -> None:
         gladius.fit(both, "plug_in", **KNOWN | {"anchor_action": "keep"})
 
 
+@pytest.mark.filterwarnings("ignore:choices of a path go together")  # without the brand
 def test_parts_of_labelled_data_keep_their_labels() -> None:
     data = numbered(("keep", "replace"))
     part = data.take(np.flatnonzero(data.actions == 0))
