@@ -61,7 +61,7 @@ def planted(tmp_path: Path) -> Callable[..., Path]:
     for name in READ:
         shutil.copy(GENERATED / f"{name}.csv", tmp_path)
 
-    def plant(exhibit: str, change: Change, **wanted: str) -> Path:
+    def plant(exhibit: str, change: Change, /, **wanted: str) -> Path:
         every = lines(exhibit, tmp_path)
         changed = [line for line in every if is_of(line, wanted)]
         assert changed
