@@ -531,7 +531,8 @@ HEADS = (
 
 
 def between_text(value: float, low: float, high: float) -> str:
-    """A number and its interval."""
+    """A number and its interval; what is below 1e-9 is rounding, and 0."""
+    value, low, high = (round(x, 9) + 0.0 for x in (value, low, high))
     return f"{number(value)} [{number(low)}, {number(high)}]"
 
 

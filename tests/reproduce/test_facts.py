@@ -61,7 +61,7 @@ def planted(tmp_path: Path) -> Callable[..., Path]:
     for name in READ:
         shutil.copy(GENERATED / f"{name}.csv", tmp_path)
 
-    def plant(exhibit: str, change: Change, **wanted: str) -> Path:
+    def plant(exhibit: str, change: Change, /, **wanted: str) -> Path:
         every = lines(exhibit, tmp_path)
         changed = [line for line in every if is_of(line, wanted)]
         assert changed
@@ -501,14 +501,14 @@ def test_the_exact_step_s_numbers_are_the_study_s(planted: Callable[..., Path]) 
     assert found.changes[2:] == before.changes[2:]
     assert found.on_random == before.on_random
     assert found.error_on_random[found.on_random[1][0]] == before.on_random[1][1]
-    worse = {"row": "N=1000", "change": "zeta: ten Adam steps, rate .003"}
-    folder = planted("converging_ablation", lambda x: x.update(verdict="open"), **worse)
-    with pytest.raises(ValueError, match="it is open"):
-        facts.exact_step(Numbers(folder))
     assert (before.to_public, found.to_public) == ("6 of 6", "5 of 6")
     assert found.to_plug_in == before.to_plug_in
     assert "has 40.00 (0.25) % at its last epoch" in page(folder, "summary.md")
     assert "gives 41.00 (0.25) % once" in page(folder, "summary.md")
+    worse = {"row": "N=1000", "change": "zeta: ten Adam steps, rate .003"}
+    folder = planted("converging_ablation", lambda x: x.update(verdict="open"), **worse)
+    with pytest.raises(ValueError, match="it is open"):
+        facts.exact_step(Numbers(folder))
 
 
 def test_all_methods_stand_side_by_side_with_their_data_sets(planted: Callable[..., Path]) -> None:
