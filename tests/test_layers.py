@@ -275,7 +275,7 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
 STATEMENTS = {"gladius": 6_618, "gladius/own_data": 4_910, "proofs_checks": 6_962}
-STATEMENTS |= {"reproduce": 8_190, "tests": 18_847}
+STATEMENTS |= {"reproduce": 8_208, "tests": 18_877}
 
 
 def sources(package: str) -> dict[str, str]:
