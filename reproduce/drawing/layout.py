@@ -17,6 +17,7 @@ from jinja2 import Template
 from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes as Axes  # the exhibits' annotations name it from here
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure as Figure
 
 from reproduce.engine.nouns import FAILED, NOT_RUN, Array
@@ -295,6 +296,24 @@ def words(axes: Axes, x: str = "", y: str = "", title: str = "") -> None:
     axes.set_title(mathematics(title), fontsize=FONT, loc="left")
     axes.tick_params(labelsize=FONT)
     axes.grid(alpha=0.25, linewidth=0.4)
+
+
+def label_lines(axes: Axes, gap: float = 0.05) -> None:
+    """The label of each line at the panel's right, in its colour, where the line ends.
+
+    A line of text takes a gap, a share of the panel's height, and labels that would meet move up.
+    """
+    (low, high), top = axes.get_ylim(), -math.inf
+    handles, labels = axes.get_legend_handles_labels()
+    lines = [handle.lines[0] for handle in handles if isinstance(handle, ErrorbarContainer)]
+    last = [float(np.asarray(line.get_ydata())[-1]) for line in lines]
+    ends = zip(last, lines, labels, strict=True)
+    for end, line, label in sorted(ends, key=lambda of: of[0]):
+        half = gap * (1 + label.count("\n")) / 2
+        height = max((end - low) / (high - low), top + half)
+        top = height + half
+        style: dict[str, Any] = {"fontsize": FONT, "color": line.get_color(), "va": "center"}
+        axes.text(1.02, height, label, transform=axes.transAxes, **style)
 
 
 def legend_below(figure: Figure, axes: Axes, columns: int) -> None:

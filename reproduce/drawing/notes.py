@@ -20,7 +20,19 @@ def caption(figure: str) -> str:
 
 
 def alt(figure: str) -> str:
-    """What stands for a figure where it cannot be seen, by its file's name."""
+    """What stands for a figure where it cannot be seen, by its file's name: title, and what it has.
+
+    The titles are those that are drawn.
+    """
+    return " ".join(filter(None, _described(figure)))
+
+
+def title(figure: str) -> str:
+    """The message of a figure, by its file's name; "" where none is written."""
+    return _described(figure)[0].removesuffix(".")
+
+
+def _described(figure: str) -> tuple[str, str]:
     with ALTS.open(encoding="utf-8", newline="") as file:
-        texts = {line["file"]: line["alt"] for line in csv.DictReader(file)}
+        texts = {line["file"]: (line["title"], line["alt"]) for line in csv.DictReader(file)}
     return texts[f"{Path(figure).stem}.png"]

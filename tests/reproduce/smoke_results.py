@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from reproduce import exhibits
 from reproduce.drawing import layout
-from reproduce.drawing.notes import alt, caption
+from reproduce.drawing.notes import ALTS, alt, caption, title
 from reproduce.engine.nouns import Cell, Entry, Exhibit, Result
 from reproduce.engine.store import Stored
 from reproduce.engine.view import View
@@ -73,6 +73,7 @@ def written(exhibit: Exhibit, results: View, out: Path) -> pd.DataFrame:
 
 
 SAVE = layout.save
+MESSAGES = [title(name) for name in pd.read_csv(ALTS)["file"]]  # also "" where none is written
 PANELS = {2: "Two", 3: "Three", 8: "Eight"}  # how the alt of a figure of several begins
 
 
@@ -98,7 +99,7 @@ def faults(figure: Figure) -> list[str]:
     is_lettered = all(title.startswith(f"({'abcdefgh'[i]})") for i, title in enumerate(titles))
     if titles[1:] and not is_lettered:
         found.append("panels without letters")
-    if figure.get_suptitle() or (any(titles) and not titles[1:]):
+    if figure.get_suptitle() or ({*titles} - {*MESSAGES} and not titles[1:]):
         found.append("a title")
     return found
 
