@@ -252,8 +252,8 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
-STATEMENTS = {"gladius": 6_618, "gladius/own_data": 4_891, "proofs_checks": 6_961}
-STATEMENTS |= {"reproduce": 8_100, "tests": 18_662}
+STATEMENTS = {"gladius": 6_618, "gladius/own_data": 4_891, "proofs_checks": 6_987}
+STATEMENTS |= {"reproduce": 8_127, "tests": 18_677}
 
 
 def sources(package: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from gladius.validate import InputError
 from proofs_checks.claims.numbering import records
+from proofs_checks.claims.verdicts import CONDITIONAL, REFUTED, UNREFUTED, Verdict
 
 if TYPE_CHECKING:  # an extra has it, and the register of claims does without
     from hypothesis.strategies import SearchStrategy
@@ -27,20 +28,6 @@ if TYPE_CHECKING:  # an extra has it, and the register of claims does without
 Relation = Literal["<=", ">=", "=="]
 Severity = Literal["theorem", "conclusion", "constant", "cosmetic"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-Verdict = Literal[
-    "holds",
-    "holds-if",
-    "vacuous",
-    "undecidable",
-    "fails",
-    "misprint",
-    "imprecise",
-    "does-not-hold",
-]
-UNREFUTED = ("holds", "undecidable")
-REFUTED = ("fails", "does-not-hold")
-CONDITIONAL = ("holds-if", "vacuous", "undecidable")
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 CHECKS = ("proofs_checks.sections", "proofs_checks.corrected")  # rooms whose modules register them
 OURS = "corrected."  # begins the ids of what is not the paper's: the corrected chain
 # The paragraphs of a check's docstring after the statement itself.
@@ -195,17 +182,21 @@ class Claim:
     inferred: str = ""
 
     def __post_init__(self) -> None:
-        if self.verdict not in VERDICTS:
-            raise InputError("verdict", self.verdict, f"use one of {VERDICTS}")
+        if self.verdict not in tuple(Verdict):
+            raise InputError("verdict", self.verdict, f"use one of {', '.join(Verdict)}")
         for name in ("counterexample", "corrected"):
             if (getattr(self, name) is None) != (self.verdict in UNREFUTED):
-                hint = f"it goes with every verdict but {UNREFUTED}"
+                hint = f"it goes with every verdict but {', '.join(UNREFUTED)}"
                 raise InputError(f"{self.id}: {name}", getattr(self, name), hint)
-        if (self.verdict == "does-not-hold") != bool(self.inferred and self.verdict in REFUTED):
+        if (self.verdict == Verdict.DOES_NOT_HOLD) != bool(
+            self.inferred and self.verdict in REFUTED
+        ):
             hint = "`fails` is for what the paper prints, `does-not-hold` for what it does not"
             raise InputError(f"{self.id}: verdict", self.verdict, hint)
-        if bool(self.condition) != (self.verdict in CONDITIONAL) and self.verdict != "holds":
-            raise InputError(f"{self.id}: condition", self.condition, f"it is for {CONDITIONAL}")
+        if bool(self.condition) != (self.verdict in CONDITIONAL) and self.verdict != Verdict.HOLDS:
+            raise InputError(
+                f"{self.id}: condition", self.condition, f"it is for {', '.join(CONDITIONAL)}"
+            )
         if self.cost < 1:
             raise InputError(f"{self.id}: cost", self.cost, "give a whole number of at least 1")
         if self.text.strip().count("\n") > 2:
@@ -229,7 +220,7 @@ class Claim:
     @property
     def scope(self) -> str:
         """What follows the verdict `holds` where it is said of a part alone, after a comma."""
-        return f", {self.condition}" if self.condition and self.verdict == "holds" else ""
+        return f", {self.condition}" if self.condition and self.verdict == Verdict.HOLDS else ""
 
     @property
     def error(self) -> str:
@@ -307,7 +298,7 @@ class claim:  # noqa: N801  # its members read as verbs, @claim.fails(...)
     """`_claim` for each verdict."""
 
     holds, holds_if, vacuous, undecidable, fails, misprint, imprecise, does_not_hold = (
-        partial(_claim, verdict=v) for v in VERDICTS
+        partial(_claim, verdict=v) for v in Verdict
     )
 
 

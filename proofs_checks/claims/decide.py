@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, Phase, given, settings, target
 from joblib.externals.loky import as_completed, get_reusable_executor
 
 from proofs_checks.certificates import derivations, in_coq, kinds
-from proofs_checks.claims.claims import OURS, CheckResult, Claim, Verdict, find
+from proofs_checks.claims.claims import OURS, CheckResult, Claim, find
+from proofs_checks.claims.verdicts import Verdict
 
 CI, DEEP = 200, 5000  # instances of a claim
 TIGHT = 1.1  # slack up to which a constant is called tight
@@ -82,10 +83,10 @@ def decide(claim: Claim, examples: int = CI) -> Decision:
     examples = number_of(claim, examples)
     survey = Survey()
     problems: list[str] = []
-    verdict: Verdict = claim.verdict
+    verdict = claim.verdict
     refutation = claim.printed(claim.counterexample()) if claim.counterexample else None
     if refutation and refutation.holds:
-        verdict = "holds"
+        verdict = Verdict.HOLDS
         problems.append(f"the printed statement holds at the counterexample: {refutation}")
     failure = failure_of(claim, survey, examples)
     number = survey.number
@@ -93,7 +94,7 @@ def decide(claim: Claim, examples: int = CI) -> Decision:
     if is_searched and not failure:
         failure = search(claim, survey, max(1, examples // 2))
     if failure:
-        verdict = "fails"
+        verdict = Verdict.FAILS
         problems.append(failure)
     how, how_corrected = evidence(claim, number < examples, survey.slack)
     return Decision(

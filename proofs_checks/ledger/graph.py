@@ -8,11 +8,19 @@ from dataclasses import dataclass
 from functools import cache
 
 from proofs_checks.claims.numbering import Statement, records, statements
+from proofs_checks.claims.verdicts import Verdict
 
 GOALS = ("prop:linConvergence", "thm:distributional_q_bound")
 GRAVE = ("", "constant", "theorem")  # what an error reaches, the gravest last
 # the worst last
-VERDICTS = ("", "holds", "undecidable", "misprint", "imprecise", "holds-if", "vacuous", "fails")
+ORDER: tuple[str, ...] = (
+    "",
+    Verdict.HOLDS,
+    Verdict.UNDECIDABLE,
+    Verdict.MISPRINT,
+    Verdict.IMPRECISE,
+)
+ORDER += (Verdict.HOLDS_IF, Verdict.VACUOUS, Verdict.FAILS)
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ def nodes(verdicts: Mapping[str, str], severities: Mapping[str, str]) -> dict[st
             grave, worst = severities.get(id_, ""), verdicts[id_]
             if grave == "cosmetic":
                 grave, worst = "", "misprint" if worst == "fails" else worst
-            verdict = max(verdict, worst, key=VERDICTS.index)
+            verdict = max(verdict, worst, key=ORDER.index)
             severity = max(severity, grave, key=GRAVE.index)
         found[label] = verdict, severity
     return {

@@ -14,8 +14,9 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from proofs_checks.claims.claims import OURS, UNREFUTED, VERDICTS, Claim, errors, find, paragraphs
+from proofs_checks.claims.claims import OURS, Claim, errors, find, paragraphs
 from proofs_checks.claims.numbering import PAPER, records, statement_of, statements
+from proofs_checks.claims.verdicts import UNREFUTED, Verdict
 from proofs_checks.ledger import graph
 from proofs_checks.ledger.wording import counts, evidence, kind, marked, words
 
@@ -86,6 +87,7 @@ def templates(file: str) -> Environment:
     made.globals |= {"evidence": evidence, "rendered": partial(rendered, file=file)}
     made.filters["proved"] = lambda how: words("proved").get(kind(how, "proved"), "")
     made.globals["words"] = {row["table"]: words(row["table"]) for row in records("words")}
+    made.globals["verdicts"] = {verdict: verdict.rule for verdict in Verdict}
     return made
 
 
@@ -198,7 +200,7 @@ def index(rows: Rows) -> str:
     table = []
     for key, section in sections().items():
         count = Counter(verdict for id_, verdict in verdict_of.items() if section_of(id_) == key)
-        table.append((section["title"], section["page"], [count[v] or "" for v in VERDICTS]))
+        table.append((section["title"], section["page"], [count[v] or "" for v in Verdict]))
     facts = {
         "paper": PAPER,
         "counted": counts(verdict_of),

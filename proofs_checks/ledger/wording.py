@@ -4,9 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from proofs_checks.claims.claims import OURS, VERDICTS
+from proofs_checks.claims.claims import OURS
 from proofs_checks.claims.decide import NOT_TIGHT
 from proofs_checks.claims.numbering import as_printed, records
+from proofs_checks.claims.verdicts import Verdict
 
 GREEK = (
     "beta|zeta|theta|pi|phi|mu|nu|rho|tau|gamma|lambda|kappa|sigma|omega|eps|eta|delta|Delta|alpha"
@@ -33,7 +34,7 @@ def words(table: str) -> dict[str, str]:
 def verdicts(found: Iterable[str]) -> str:
     """How many there are of each verdict, in words."""
     count = Counter(found)
-    return ", ".join(f"{count[v]} {v}" for v in VERDICTS if count[v])
+    return ", ".join(f"{count[v]} {v}" for v in Verdict if count[v])
 
 
 def counts(by_id: Mapping[str, str]) -> str:

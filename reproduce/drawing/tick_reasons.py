@@ -18,16 +18,13 @@ from pathlib import Path
 import pandas as pd
 
 from reproduce.cells.fits_author import EPOCHS
-from reproduce.paper.compare import BLANK
-from reproduce.paper.judge import AGREES, DIFFERS, IN_PART, UNCLEAR
-from reproduce.paper.published import OTHER_VARIANT
+from reproduce.paper.verdicts import Comparison
 
 ONE_SHOT, FREE, GRADIENT = "One-shot Optimization", "Transition Estimation-Free", "Gradient-Based"
 SCALE, BELLMAN = "Scalability", "Bellman Equation"
 GLOBAL, RATE = "Global Optimality", "Statistical Complexity"
 COLUMNS = (ONE_SHOT, FREE, GRADIENT, SCALE, BELLMAN, GLOBAL, RATE)
-MARKS = {DIFFERS: " #", OTHER_VARIANT: " (#)"}
-NO_ROW = "no row"  # of the printed table
+MARKS = {Comparison.DIFFERS: " #", Comparison.OTHER_VARIANT: " (#)"}
 LINEAR = "conditional (Linear only)"  # a condition that the bus engine's reward meets
 UNKNOWN = "not known"
 TABLES = "our implementation needs a table, which is too large; the method may do without"
@@ -39,35 +36,35 @@ REASONS: dict[tuple[str, str, str], str] = dict(zip(_keys, _texts, strict=True))
 DECIDES: dict[tuple[str, str, str], str] = dict(zip(_keys, _table["decides"], strict=True))
 
 
-def compare_tick(form: str, column: str, printed: str, sign: str) -> str:
+def compare_tick(form: str, column: str, printed: str, sign: str) -> Comparison:
     """The verdict of one form on a printed tick; `sign` is yes, no or ? (not decided)."""
-    if printed == NO_ROW:
-        return NO_ROW
+    if printed == Comparison.NO_ROW:
+        return Comparison.NO_ROW
     if column == RATE and printed == "blank":
-        return BLANK
+        return Comparison.BLANK
     decides = DECIDES.get((form, column, sign), "method")
     if sign == "?" or decides == "nothing":
-        return UNCLEAR
+        return Comparison.UNCLEAR
     if decides == "ours" or (column == SCALE and sign == "no"):
-        return OTHER_VARIANT
+        return Comparison.OTHER_VARIANT
     if printed.startswith("conditional"):  # one world shows no more than that its condition does
-        return AGREES if printed == LINEAR and sign == "yes" else UNCLEAR
-    return AGREES if (printed != "blank") == (sign == "yes") else DIFFERS
+        return Comparison.AGREES if printed == LINEAR and sign == "yes" else Comparison.UNCLEAR
+    return Comparison.AGREES if (printed != "blank") == (sign == "yes") else Comparison.DIFFERS
 
 
-def fold(words: Sequence[str]) -> str:
+def fold(words: Sequence[Comparison]) -> Comparison:
     """One verdict of those of all forms; a form that decides nothing does not count."""
-    decided = set(words) - {UNCLEAR}
-    if AGREES in decided:
-        return AGREES if len(decided) == 1 else IN_PART
-    order = (DIFFERS, OTHER_VARIANT, BLANK, NO_ROW)
-    return next((word for word in order if word in decided), UNCLEAR)
+    decided = set(words) - {Comparison.UNCLEAR}
+    if Comparison.AGREES in decided:
+        return Comparison.AGREES if len(decided) == 1 else Comparison.IN_PART
+    order = (Comparison.DIFFERS, Comparison.OTHER_VARIANT, Comparison.BLANK, Comparison.NO_ROW)
+    return next((word for word in order if word in decided), Comparison.UNCLEAR)
 
 
 def reason(column: str, verdict: str, signs: Sequence[tuple[str, str]]) -> str:
     """Why, from (form, measured sign) of all forms; UNKNOWN where a difference has no reason."""
     found = [REASONS[key] for form, sign in signs if (key := (form, column, sign)) in REASONS]
-    if not found and verdict == OTHER_VARIANT and column == SCALE:
+    if not found and verdict == Comparison.OTHER_VARIANT and column == SCALE:
         return TABLES
-    none = UNKNOWN if verdict in (DIFFERS, OTHER_VARIANT) else ""
+    none = UNKNOWN if verdict in (Comparison.DIFFERS, Comparison.OTHER_VARIANT) else ""
     return "; ".join(dict.fromkeys(found)) or none

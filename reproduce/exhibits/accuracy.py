@@ -26,7 +26,8 @@ from reproduce.engine.view import COLUMNS, View, mean_of
 from reproduce.exhibits import table_2
 from reproduce.paper import published
 from reproduce.paper.judge import CRITICAL, number
-from reproduce.paper.targets import MET, MISSED, UNDECIDED, repetitions, target_test, verdicts
+from reproduce.paper.targets import repetitions, target_test, verdicts
+from reproduce.paper.verdicts import OnTarget
 
 NAME, AFFINE = "accuracy", "affine"
 SEEDS = "accuracy_0_4"  # other data sets than those of 0.3.0, which `HARD` and `FITS` rest on
@@ -254,7 +255,7 @@ def verdict(folder: Path) -> str:
 
 def counted(words: Sequence[str]) -> str:
     """How often each verdict occurs."""
-    times = ", ".join(f"{words.count(word)} {word}" for word in (MET, MISSED, UNDECIDED))
+    times = ", ".join(f"{words.count(word)} {word}" for word in OnTarget)
     return f"Of {len(words)} targets for the accuracy: {times}"
 
 

@@ -79,7 +79,8 @@ from reproduce.engine.view import COLUMNS, View, mean_of
 from reproduce.exhibits.accuracy import Check, Target, check
 from reproduce.paper import published
 from reproduce.paper.judge import number
-from reproduce.paper.targets import MET, MISSED, UNDECIDED, interval, verdicts
+from reproduce.paper.targets import interval, verdicts
+from reproduce.paper.verdicts import OnTarget
 
 NAME = "converging"
 SETS, INPUT_SETS, ALL_SETS, ALL_SETS_ABOVE, SHORT_SETS = 40, 20, 10, 5, 5
@@ -506,7 +507,7 @@ def _title(found: Sequence[Check], words: Sequence[str], target: Target) -> str:
     """In how many of the rows that are drawn a target is met."""
     of = [w for c, w in zip(found, words, strict=True) if c.target is target and c.row in DRAWN]
     return (
-        f"no worse than {SAID[target.other]}: shown at {of.count(MET)} of {len(of)}"
+        f"no worse than {SAID[target.other]}: shown at {of.count(OnTarget.MET)} of {len(of)}"
         if of
         else NO_TEST[target.other]
     )
@@ -549,7 +550,7 @@ def verdict(folder: Path) -> str:
     words = pd.read_csv(folder / f"{NAME}_checks.csv")["verdict"].tolist()
     if not words:
         return "GLADIUS with an exact inner step (ours): only a short form was run, no target"
-    times = ", ".join(f"{words.count(word)} {word}" for word in (MET, MISSED, UNDECIDED))
+    times = ", ".join(f"{words.count(word)} {word}" for word in OnTarget)
     return f"Of {len(words)} targets for GLADIUS with an exact inner step (ours): {times}"
 
 

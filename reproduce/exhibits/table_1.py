@@ -38,7 +38,6 @@ from reproduce.drawing.tick_reasons import (
     GLOBAL,
     GRADIENT,
     MARKS,
-    NO_ROW,
     ONE_SHOT,
     RATE,
     SCALE,
@@ -50,9 +49,10 @@ from reproduce.drawing.tick_reasons import (
 from reproduce.engine.nouns import FAILED, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import View, mean_of
 from reproduce.paper import published
-from reproduce.paper.compare import counts, in_words
+from reproduce.paper.compare import counts
 from reproduce.paper.judge import number
 from reproduce.paper.targets import repetitions
+from reproduce.paper.verdicts import Comparison, in_words
 
 NAME = "table_1"
 MEASURED = "measured"
@@ -266,7 +266,7 @@ class Tick:
     line: Line
     value: float
     text: str
-    verdict: str
+    verdict: Comparison
 
     @property
     def sign(self) -> str:
@@ -313,7 +313,7 @@ def render(results: View, out: Path) -> None:
         printed, signs = printed_tick(method, column), by_form(forms, texts)
         word = fold([tick.verdict for tick in forms])
         row[column] = f"{printed} | {signs}{MARKS.get(word, '')}"
-        if word != NO_ROW:
+        if word != Comparison.NO_ROW:
             full = by_form(forms, [f"{tick.sign} ({tick.text})" for tick in forms])
             why = reason(column, word, [(tick.line.name, tick.sign) for tick in forms])
             cells.append((method, column, printed, full, word, why))
@@ -337,7 +337,7 @@ def printed_tick(name: str, column: str) -> str:
     """The paper's tick, NO_ROW for a method that it does not list."""
     table = published.load(NAME)
     value = table[(table["row"] == name) & (table["column"] == column)]["value"]
-    return str(value.item()) if len(value) else NO_ROW
+    return str(value.item()) if len(value) else Comparison.NO_ROW
 
 
 def measured_tick(results: View, frame: pd.DataFrame, line: Line, column: str) -> tuple[float, str]:

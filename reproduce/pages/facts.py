@@ -22,10 +22,10 @@ from reproduce.pages import trainings
 from reproduce.pages.numbers import Numbers, printed, ratios
 from reproduce.pages.trainings import Size
 from reproduce.paper import compare, origins, scorecard
-from reproduce.paper.judge import DIFFERS, UNCLEAR, number
+from reproduce.paper.judge import number
 from reproduce.paper.published import MILEAGE_TABLES, PROCEDURE
 from reproduce.paper.scorecard import Account
-from reproduce.paper.targets import MET
+from reproduce.paper.verdicts import Comparison, OnTarget
 
 Sizes = tuple[int, ...]  # numbers of trajectories
 NO_BIAS, SAME = 1e-20, 1e-9  # of a loss at Q*, and of a density: rounding alone
@@ -129,8 +129,8 @@ def table_2(numbers: Numbers) -> Table2:
         lost=tuple(size.n for size in sizes if size.is_lost),
         one_start=tuple(size.n for size in sizes if size.has_one_start),
         agree=numbers.agreeing("table_2", "author last"),
-        differ=numbers.agreeing("table_2", "author last", DIFFERS),
-        unclear=numbers.agreeing("table_2", "author last", UNCLEAR),
+        differ=numbers.agreeing("table_2", "author last", Comparison.DIFFERS),
+        unclear=numbers.agreeing("table_2", "author last", Comparison.UNCLEAR),
         held_out=figure_1(numbers).held_out,
         time=numbers.time([trainings.NAME], True),
         reach=trainings.reaching([size.best for size in sizes]),
@@ -399,7 +399,7 @@ def letter(numbers: Numbers) -> Letter:
     Raises:
         ValueError: a statement that the letter calls right has another verdict.
     """
-    unclear = numbers.agreeing("table_2", "author oracle", UNCLEAR)
+    unclear = numbers.agreeing("table_2", "author oracle", Comparison.UNCLEAR)
     claims = numbers.claims()
     stated(dict(zip(claims["id"], claims["verdict"], strict=True)), dict.fromkeys(LETTER, "holds"))
     return Letter("holds", unclear, numbers.time(["exact"]))
@@ -452,7 +452,7 @@ def exact_step(numbers: Numbers) -> ExactStep:
         lines = checks[
             at_sizes & checks["statistic"].str.startswith(f"paired difference to {other}")
         ]
-        return f"{lines['verdict'].eq(MET).sum()} of {len(lines)}"
+        return f"{lines['verdict'].eq(OnTarget.MET).sum()} of {len(lines)}"
 
     ours, public = converging.ORACLE, converging.ON_PUBLIC
     at_n = converging.PUBLIC_BEST, converging.PUBLIC_LAST, converging.PLUG_IN, ours, public
@@ -556,13 +556,13 @@ def procedure(numbers: Numbers) -> Procedure:
     frame = numbers.verdicts[numbers.verdicts["rule"].eq(PROCEDURE)]
     errors = frame[frame["exhibit"].eq("table_2") & frame["half_width"].notna()]
     levels = frame[frame["statistic"].str.startswith("Q")]
-    far = frame[frame["exhibit"].isin(MILEAGE_TABLES) & frame["verdict"].eq(DIFFERS)]
+    far = frame[frame["exhibit"].isin(MILEAGE_TABLES) & frame["verdict"].eq(Comparison.DIFFERS)]
     return Procedure(
         errors=len(errors),
         with_zero=int((errors["half_width"] >= errors["yardstick"]).sum()),
-        unclear_errors=int(errors["verdict"].eq(UNCLEAR).sum()),
+        unclear_errors=int(errors["verdict"].eq(Comparison.UNCLEAR).sum()),
         levels=len(levels),
-        unclear_levels=int(levels["verdict"].eq(UNCLEAR).sum()),
+        unclear_levels=int(levels["verdict"].eq(Comparison.UNCLEAR).sum()),
         far=list(far["exhibit"].unique()),
         far_mileages=list(map(int, far["row"])),
     )

@@ -16,6 +16,7 @@ from reproduce.pages import facts
 from reproduce.pages.numbers import Numbers, printed, span
 from reproduce.paper import origins, scorecard
 from reproduce.paper.judge import number
+from reproduce.paper.verdicts import vocabulary
 
 # number, heading, and what stands below it; the command in that
 FINDING = re.compile(r"^## (\d+)\. (.+?)\n(.*?)(?=^## \d+\. |\Z)", re.DOTALL | re.MULTILINE)
@@ -48,6 +49,7 @@ def environment(folder: Path) -> Environment:
     made.globals |= {"printed": printed, "paper": PAPER, "alt": alt}
     made.globals |= {"shares": cache(origins.shares), "origins": cache(origins.counts)}
     made.globals |= {"words": origins.WORDS, "stored": origins.stored}
+    made.globals["vocabulary"] = vocabulary
     for name in ("group_counts", "not_run", "totals", "trained_once"):
         of = getattr(scorecard, name)
         made.globals[name] = cache(lambda of=of: of(numbers.verdicts))

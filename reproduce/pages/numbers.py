@@ -19,7 +19,8 @@ from reproduce.engine.nouns import LONG
 from reproduce.engine.output import DIGITS, read_manifest
 from reproduce.engine.progress import duration
 from reproduce.paper import compare, published, scorecard
-from reproduce.paper.judge import AGREES, TESTED, UNCLEAR, number
+from reproduce.paper.judge import number
+from reproduce.paper.verdicts import TESTED, Comparison
 
 Series = Mapping[str, float]  # row -> number
 
@@ -81,8 +82,8 @@ class Numbers:
     def agreed(self, exhibit: str, rule: str = "") -> str:
         """`k of n`: how many printed numbers of a rule agree; how many tests cannot tell."""
         words = self.verdicts.query("exhibit == @exhibit and rule == @rule")["verdict"]
-        weak = words.eq(UNCLEAR).sum()
-        agreeing = f"{words.eq(AGREES).sum()} of {words.isin(TESTED).sum()}"
+        weak = words.eq(Comparison.UNCLEAR).sum()
+        agreeing = f"{words.eq(Comparison.AGREES).sum()} of {words.isin(TESTED).sum()}"
         return f"{agreeing} ({weak} cannot tell)" if weak else agreeing
 
     def time(self, names: Iterable[str], is_long: bool = False) -> str:
@@ -95,7 +96,7 @@ class Numbers:
             seconds |= {cell: time for cell, time in by_cell.items() if cell not in late}
         return duration(sum(seconds.values()))
 
-    def agreeing(self, exhibit: str, protocol: str, word: str = AGREES) -> str:
+    def agreeing(self, exhibit: str, protocol: str, word: str = Comparison.AGREES) -> str:
         """`k of n`: how many printed MAPEs agree with the lines of a protocol, or differ."""
         frame = compare.compare(exhibits.load(exhibit), self.folder)
         verdicts = frame.loc[frame["protocol"].eq(protocol) & frame["statistic"].eq("MAPE")]

@@ -41,23 +41,10 @@ from reproduce.cells.bus_exact import RESAMPLED, RESAMPLES
 from reproduce.engine.nouns import NOT_RUN, SHORT_FORM, Exhibit
 from reproduce.engine.view import COLUMNS
 from reproduce.paper import published
-from reproduce.paper.judge import (
-    AGREES,
-    DIFFERS,
-    IN_PART,
-    NOTHING,
-    UNCLEAR,
-    Judgement,
-    Reference,
-    judge,
-    number,
-)
-from reproduce.paper.published import LEVEL_OPEN, OTHER_VARIANT
+from reproduce.paper.judge import Judgement, Reference, judge, number
 from reproduce.paper.targets import LEVEL
+from reproduce.paper.verdicts import CANNOT_TELL, Comparison, in_words
 
-GIVEN, BLANK, ABSENT = "given", "not printed", "not run"
-SAME_DATA = "same data"
-CANNOT_TELL = "cannot tell"  # what a reader sees for UNCLEAR
 FEW = 0.25  # share of fits without convergence up to which the others decide
 NOT_OK = "repetitions not ok"  # statistic beside the score
 KEY = ["row", "column", "protocol", "statistic"]
@@ -68,9 +55,22 @@ COMPARED += ["ours", "ours_se", "repetitions", "status", "reference", *TESTS, "v
 VERDICTS = ["exhibit", "row", "column", "statistic", "rule", "published", "ours", "reference"]
 VERDICTS += [*TESTS, "verdict", "reason"]
 # in the order of a summary; any other word comes after them, and ABSENT last
-PLURALS = {AGREES: "agree", IN_PART: "agree in part", DIFFERS: "differ", UNCLEAR: CANNOT_TELL}
-PLURALS |= {word: word for word in (LEVEL_OPEN, OTHER_VARIANT, GIVEN, BLANK)}
-COLOURS = {AGREES: "green", UNCLEAR: "yellow", DIFFERS: "red"}
+PLURALS: dict[str, str] = {
+    Comparison.AGREES: "agree",
+    Comparison.IN_PART: "agree in part",
+    Comparison.DIFFERS: "differ",
+    Comparison.UNCLEAR: CANNOT_TELL,
+}
+PLURALS |= {
+    word: word
+    for word in (
+        Comparison.LEVEL_OPEN,
+        Comparison.OTHER_VARIANT,
+        Comparison.GIVEN,
+        Comparison.BLANK,
+    )
+}
+COLOURS = {Comparison.AGREES: "green", Comparison.UNCLEAR: "yellow", Comparison.DIFFERS: "red"}
 Key = tuple[str, str, str, str]
 Line = Mapping[Any, Any]
 Lines = Mapping[Key, Line]
@@ -156,8 +156,9 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
     beside, mine = printed["column"], ours.get(key)
     numbers = {"value": math.nan, "se": math.nan, "repetitions": math.nan, "status": NOT_RUN}
     numbers |= dict(mine or {})
-    test = Judgement(math.nan, NOTHING)
-    verdict, reference, notes = ABSENT, Reference(math.nan), list[str]()
+    test = Judgement(math.nan, Comparison.NOTHING)
+    verdict: str = Comparison.ABSENT
+    reference, notes = Reference(math.nan), list[str]()
     if mine is not None:
         used, status, notes = _converged(ours, key)
         resampled = (row, column, RESAMPLED, statistic)
@@ -176,12 +177,12 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
             notes.append(f"by the distribution of a mean of {RESAMPLES} resamples")
         verdict = status or test.verdict
     if printed["value"] == published.MISSING:
-        verdict = BLANK
+        verdict = Comparison.BLANK
     elif mine is not None and (column, statistic) in published.GIVEN:
-        test, verdict = Judgement(math.nan, NOTHING), GIVEN
+        test, verdict = Judgement(math.nan, Comparison.NOTHING), Comparison.GIVEN
     elif mine is not None and protocol.startswith((published.PUBLIC, published.PRINTED)):
-        test, verdict = Judgement(math.nan, NOTHING), SAME_DATA
-    elif exhibit.name in published.OF_THE_REWARD and test.verdict != NOTHING:
+        test, verdict = Judgement(math.nan, Comparison.NOTHING), Comparison.SAME_DATA
+    elif exhibit.name in published.OF_THE_REWARD and test.verdict != Comparison.NOTHING:
         verdict = published.NO_EVIDENCE.get(beside, verdict)
     reasons = [_why(verdict, test), *notes, exhibit.reason(row, column, protocol)]
     return {
@@ -226,18 +227,20 @@ def _converged(lines: Lines, key: Key) -> tuple[Line, str, list[str]]:
 
 def _why(verdict: str, test: Judgement) -> str:
     """What the verdict rests on, in words."""
-    fixed = {GIVEN: "an input, not an estimate", BLANK: "the paper prints no number"}
-    fixed |= {ABSENT: ABSENT}
-    if verdict in fixed or test.verdict == NOTHING:
+    fixed = {str(word): word.rule for word in (Comparison.GIVEN, Comparison.BLANK)}
+    fixed |= {Comparison.ABSENT: Comparison.ABSENT}
+    if verdict in fixed or test.verdict == Comparison.NOTHING:
         return fixed.get(verdict, "")
-    if test.verdict == UNCLEAR:
+    if test.verdict == Comparison.UNCLEAR:
         if not test.is_weak or test.p < 1 - LEVEL:
             return "our mean is too noisy to decide"
         within = f"any number within {number(test.half_width)} of ours would pass"
         return f"{within}, which is more than a quarter of {number(test.yardstick)}"
     if math.isnan(test.z):
         return "compared digit by digit"
-    side = "" if verdict == AGREES else f"ours is {'higher' if test.z > 0 else 'lower'}, "
+    side = (
+        "" if verdict == Comparison.AGREES else f"ours is {'higher' if test.z > 0 else 'lower'}, "
+    )
     return f"{side}z = {test.z:+.1f} against one draw"
 
 
@@ -296,16 +299,11 @@ def summary(frame: pd.DataFrame) -> list[str]:
     return lines
 
 
-def in_words(verdict: str) -> str:
-    """A verdict as a reader sees it."""
-    return CANNOT_TELL if verdict == UNCLEAR else verdict
-
-
 def counts(verdicts: Iterable[str]) -> str:
     """How often each verdict occurs, without those that do not."""
     times = Counter(str(verdict) for verdict in verdicts)
     texts = [f"{times.pop(verdict)} {word}" for verdict, word in PLURALS.items() if times[verdict]]
-    others = sorted(times, key=lambda verdict: (verdict == ABSENT, verdict))
+    others = sorted(times, key=lambda verdict: (verdict == Comparison.ABSENT, verdict))
     return ", ".join([*texts, *(f"{times[verdict]} {verdict}" for verdict in others)])
 
 

@@ -14,12 +14,10 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from reproduce.paper.published import EPISODES
+from reproduce.paper.verdicts import Comparison
 
 CRITICAL = 1.96  # two-sided, at 5 %
 POWER = 0.25  # share of the yardstick that a test must tell to find agreement
-AGREES, IN_PART, DIFFERS, UNCLEAR = "agrees", "agrees in part", "differs", "unclear"
-TESTED = (AGREES, DIFFERS, UNCLEAR)  # the words of a test
-NOTHING = "-"  # the counterpart is not run
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class Judgement(NamedTuple):
     """
 
     z: float
-    verdict: str
+    verdict: Comparison
     p: float = math.nan
     half_width: float = math.nan
     yardstick: float = math.nan
@@ -86,7 +84,7 @@ def judge(
     """
     theirs = float(pd.to_numeric(printed, errors="coerce"))
     if math.isnan(reference.mean) or math.isnan(theirs):
-        return Judgement(math.nan, NOTHING)
+        return Judgement(math.nan, Comparison.NOTHING)
     low, high = rounded(printed)
     size = abs(theirs) if math.isnan(yardstick) else yardstick
     variances = []  # squared errors, each with its degrees of freedom
@@ -98,7 +96,7 @@ def judge(
     if not variances or math.isinf(reference.mean):
         slack = 1e-9 * (high - low)
         is_inside = low - slack <= reference.mean <= high + slack
-        by_digits = Judgement(math.nan, AGREES, math.nan, (high - low) / 2, size)
+        by_digits = Judgement(math.nan, Comparison.AGREES, math.nan, (high - low) / 2, size)
         return by_digits._replace(verdict=_word(by_digits, is_inside))
     variance = sum(error for error, _ in variances) + (high - low) ** 2 / 12
     z = (reference.mean - theirs) / math.sqrt(variance)
@@ -107,7 +105,7 @@ def judge(
     if inverse_freedom:
         freedom = variance**2 / inverse_freedom
         critical, p = float(student.ppf(0.975, freedom)), float(2 * student.sf(abs(z), freedom))
-    test = Judgement(z, UNCLEAR, p, critical * math.sqrt(variance), size)
+    test = Judgement(z, Comparison.UNCLEAR, p, critical * math.sqrt(variance), size)
     is_inside = abs(z) <= critical
     is_noisy = critical * reference.error > abs(theirs) > 0
     if is_noisy and (is_inside or reference.sd > abs(reference.mean)):
@@ -115,11 +113,11 @@ def judge(
     return test._replace(verdict=_word(test, is_inside))
 
 
-def _word(test: Judgement, is_inside: bool) -> str:
+def _word(test: Judgement, is_inside: bool) -> Comparison:
     """The verdict of a test by its power; a rejection needs none."""
     if not is_inside:
-        return DIFFERS
-    return UNCLEAR if test.is_weak else AGREES
+        return Comparison.DIFFERS
+    return Comparison.UNCLEAR if test.is_weak else Comparison.AGREES
 
 
 def rounded(printed: str) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from gladius.validate import InputError
 from proofs_checks.claims import printed_tables
 from proofs_checks.claims.printed_tables import MISSING as MISSING
 from proofs_checks.claims.printed_tables import names as names
+from reproduce.paper.verdicts import Comparison
 
 EPISODES = 100  # behind each mean return of Table 4
 DEVIATION = " sd"  # ends the statistic that is another's standard deviation
@@ -61,8 +62,11 @@ BESIDE |= dict.fromkeys(MILEAGE_TABLES, "leak_free smooth")
 PUBLIC, PRINTED = "author public", "printed public"
 # errors of the reward whose comparison is no evidence: the method leaves the level of r open, or
 # only another variant of it was run (SAmQ: other clusters, and one parameter less in Figure 1)
-LEVEL_OPEN, OTHER_VARIANT = "not identified", "not comparable"
-NO_EVIDENCE = {"IQ-learn": LEVEL_OPEN, "BC": LEVEL_OPEN, "SAmQ": OTHER_VARIANT}
+NO_EVIDENCE = {
+    "IQ-learn": Comparison.LEVEL_OPEN,
+    "BC": Comparison.LEVEL_OPEN,
+    "SAmQ": Comparison.OTHER_VARIANT,
+}
 OF_THE_REWARD = ("table_2", "figure_1")
 # exhibit -> printed row -> the row of ours with the data that its experiment was logged with
 LOGGED_AS = {"table_4": {"LunarLander-v2/1": "LunarLander-v2/2"}}

@@ -14,14 +14,13 @@ import pandas as pd
 
 from reproduce.engine.nouns import Exhibit
 from reproduce.paper import compare, origins, published
-from reproduce.paper.compare import ABSENT, BLANK, GIVEN, SAME_DATA
-from reproduce.paper.judge import DIFFERS, TESTED, UNCLEAR
 from reproduce.paper.origins import quantity as quantity
 from reproduce.paper.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
 from reproduce.paper.targets import LEVEL, holm
+from reproduce.paper.verdicts import TESTED, Comparison
 
-NOT_COUNTED = (BLANK, GIVEN)
-WORST = (ABSENT, DIFFERS, UNCLEAR)  # and then any other word
+NOT_COUNTED = (Comparison.BLANK, Comparison.GIVEN)
+WORST = (Comparison.ABSENT, Comparison.DIFFERS, Comparison.UNCLEAR)  # and then any other word
 
 
 class Group(NamedTuple):
@@ -86,7 +85,7 @@ def accounts(frame: pd.DataFrame) -> list[Account]:
     A number in brackets is a printed number, and no test has it. Table 3, which repeats numbers of
     Table A3, is not counted. GLADIUS's are judged by the rule PROCEDURE.
     """
-    is_counted = frame["exhibit"].ne(origins.NOT_COUNTED) & frame["verdict"].ne(BLANK)
+    is_counted = frame["exhibit"].ne(origins.NOT_COUNTED) & frame["verdict"].ne(Comparison.BLANK)
     printed = frame[is_counted & frame["rule"].ne(FEASIBLE)]
     words = printed["verdict"].where(printed["verdict"].isin(TESTED), OPEN)
     words = words.mask(printed["provenance"].str.startswith(EXACT), EXACT)
@@ -122,12 +121,12 @@ def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
 
 def not_run(frame: pd.DataFrame) -> list[str]:
     """The tables and figures for which GLADIUS itself was not run, as `Figure 1`."""
-    return _of_gladius(frame, lambda words: words == {ABSENT})
+    return _of_gladius(frame, lambda words: words == {Comparison.ABSENT})
 
 
 def trained_once(frame: pd.DataFrame) -> list[str]:
     """Those for which GLADIUS was trained once on the public data, which is no test."""
-    return _of_gladius(frame, lambda words: SAME_DATA in words)
+    return _of_gladius(frame, lambda words: Comparison.SAME_DATA in words)
 
 
 def _of_gladius(frame: pd.DataFrame, is_so: Callable[[set[str]], bool]) -> list[str]:

@@ -12,10 +12,10 @@ import numpy as np
 from scipy import stats
 
 from gladius.validate import Array
+from reproduce.paper.verdicts import OnTarget
 
 LEVEL = 0.95  # of an interval
 ONE_SIDED = 0.025  # level of each of the two families of `verdicts`
-MET, MISSED, UNDECIDED = "met", "missed", "undecided"
 
 
 def repetitions(sd: float, margin: float, tests: int = 1) -> int:
@@ -74,7 +74,7 @@ def target_test(mean: float, se: float, low: float, high: float) -> tuple[float,
     return outside, float(min(1.0, ends * nearest))
 
 
-def verdicts(p_values: Sequence[tuple[float, float]]) -> list[str]:
+def verdicts(p_values: Sequence[tuple[float, float]]) -> list[OnTarget]:
     """MET (inside), MISSED (outside) or UNDECIDED for each pair of `target_test`.
 
     Holm's rule corrects each of the two families, so any wrong MET has a probability of at most
@@ -86,7 +86,7 @@ def verdicts(p_values: Sequence[tuple[float, float]]) -> list[str]:
     words = []
     for p_outside, p_inside in zip(outside, inside, strict=True):
         if p_outside <= ONE_SIDED:
-            words.append(MET)
+            words.append(OnTarget.MET)
         else:
-            words.append(MISSED if p_inside <= ONE_SIDED else UNDECIDED)
+            words.append(OnTarget.MISSED if p_inside <= ONE_SIDED else OnTarget.UNDECIDED)
     return words

@@ -17,6 +17,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from gladius.validate import InputError
+from proofs_checks.claims.verdicts import Verdict, Word
 from reproduce import exhibits
 from reproduce import run as runner
 from reproduce.__main__ import app
@@ -25,17 +26,8 @@ from reproduce.engine.nouns import Exhibit
 from reproduce.engine.view import COLUMNS
 from reproduce.paper import compare as comparison
 from reproduce.paper import differences, published
-from reproduce.paper.compare import ABSENT, BLANK, GIVEN, LEVEL_OPEN, OTHER_VARIANT, SAME_DATA
-from reproduce.paper.judge import (
-    AGREES,
-    DIFFERS,
-    NOTHING,
-    POWER,
-    UNCLEAR,
-    Reference,
-    judge,
-    number,
-)
+from reproduce.paper.judge import POWER, Reference, judge, number
+from reproduce.paper.verdicts import Comparison, OnTarget, in_words, vocabulary
 
 REPETITIONS = 20
 
@@ -64,13 +56,17 @@ def write_ours(folder: Path, shift: float, share: float = 1.0, **changes: Any) -
 
 def decided(frame: pd.DataFrame) -> pd.DataFrame:
     """The lines of printed numbers that have a number of ours beside them."""
-    return frame[~frame["verdict"].isin([ABSENT, BLANK])]
+    return frame[~frame["verdict"].isin([Comparison.ABSENT, Comparison.BLANK])]
 
 
 def judged(frame: pd.DataFrame) -> set[str]:
     """The verdicts of the numbers whose comparison is evidence."""
     verdicts = decided(frame)["verdict"]
-    return set(verdicts[~verdicts.isin([LEVEL_OPEN, OTHER_VARIANT, SAME_DATA])])
+    return set(
+        verdicts[
+            ~verdicts.isin([Comparison.LEVEL_OPEN, Comparison.OTHER_VARIANT, Comparison.SAME_DATA])
+        ]
+    )
 
 
 def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
@@ -78,12 +74,16 @@ def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
     frame = comparison.compare(exhibit(), tmp_path)
     compared = decided(frame)
     assert len(compared) == len(ours) == 34
-    assert judged(compared) == {AGREES}
+    assert judged(compared) == {Comparison.AGREES}
     words = dict(zip(compared["column"], compared["verdict"], strict=True))
-    no_test = {"IQ-learn": SAME_DATA, "BC": SAME_DATA, "SAmQ": OTHER_VARIANT}
-    assert words == dict.fromkeys(("Rust", "ML-IRL", "GLADIUS"), AGREES) | no_test
+    no_test = {
+        "IQ-learn": Comparison.SAME_DATA,
+        "BC": Comparison.SAME_DATA,
+        "SAmQ": Comparison.OTHER_VARIANT,
+    }
+    assert words == dict.fromkeys(("Rust", "ML-IRL", "GLADIUS"), Comparison.AGREES) | no_test
     assert compared["counted"].all()
-    is_test = compared["verdict"].ne(SAME_DATA)
+    is_test = compared["verdict"].ne(Comparison.SAME_DATA)
     assert (compared.loc[is_test, "z"].abs() < 1e-9).all()
     assert compared.loc[~is_test, "z"].isna().all()
     key = compared["row"] + " " + compared["column"] + " " + compared["protocol"]
@@ -94,7 +94,7 @@ def test_a_test_without_power_cannot_tell(tmp_path: Path) -> None:
     """Equal numbers with the published spread: most tests would pass other numbers as well."""
     write_ours(tmp_path, 0.0)
     compared = decided(comparison.compare(exhibit(), tmp_path)).set_index("column")
-    assert set(compared.loc["GLADIUS", "verdict"]) == {UNCLEAR}
+    assert set(compared.loc["GLADIUS", "verdict"]) == {Comparison.UNCLEAR}
     assert "GLADIUS, procedure: 6 cannot tell" in comparison.summary(compared.reset_index())
     share = compared["half_width"] / compared["yardstick"]
     assert (share[["Rust", "ML-IRL", "GLADIUS"]] > POWER).all()
@@ -131,8 +131,8 @@ def test_negative_control_shifted_numbers_all_differ(tmp_path: Path, shift: floa
     write_ours(tmp_path, shift)
     frame = comparison.compare(exhibit(), tmp_path)
     compared = decided(frame)
-    assert judged(compared) == {DIFFERS}
-    compared = compared[compared["verdict"].ne(SAME_DATA)]
+    assert judged(compared) == {Comparison.DIFFERS}
+    compared = compared[compared["verdict"].ne(Comparison.SAME_DATA)]
     assert (compared["z"] * shift > 0).all()
     assert compared["z"].abs().between(2.1, 2.2 + 1e-9).all()
     side = "higher" if shift > 0 else "lower"
@@ -152,7 +152,7 @@ def test_published_numbers_without_ours_are_listed_not_judged(tmp_path: Path) ->
     assert len(frame) == 36 + 6  # two lines of ours stand beside GLADIUS
     assert set(frame[frame["column"] != "Rust"]["status"]) == {"not_run"}
     assert len(decided(frame)) == 6
-    assert (frame["verdict"] == BLANK).sum() == 2
+    assert (frame["verdict"] == Comparison.BLANK).sum() == 2
 
 
 def test_brackets_hold_what_the_paper_prints_and_ours_say_what_they_are() -> None:
@@ -172,8 +172,8 @@ def test_a_variant_is_compared_and_not_counted(tmp_path: Path) -> None:
     variants = frame[frame["protocol"] == "a variant"]
     assert len(variants) == 34
     assert not variants["counted"].any()
-    assert judged(variants) == {DIFFERS}
-    assert variants["verdict"].eq(LEVEL_OPEN).sum() == 12
+    assert judged(variants) == {Comparison.DIFFERS}
+    assert variants["verdict"].eq(Comparison.LEVEL_OPEN).sum() == 12
     assert decided(frame[frame["counted"]]).empty
     assert "Profiled ERM, feasible: 6 not run" in comparison.summary(frame)
     assert comparison.summary(frame)[-1] == "34 comparisons of variants are not counted"
@@ -187,12 +187,12 @@ def test_more_data_sets_are_the_law_of_a_line(tmp_path: Path) -> None:
     many[COLUMNS].to_csv(tmp_path / "accuracy.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
     compared = decided(frame)
-    assert judged(compared) == {AGREES}
+    assert judged(compared) == {Comparison.AGREES}
     assert compared["reference"].str.contains("4,000 repetitions").all()
     few = many.assign(repetitions=10)
     few[COLUMNS].to_csv(tmp_path / "accuracy.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
-    assert judged(frame) == {DIFFERS}
+    assert judged(frame) == {Comparison.DIFFERS}
 
 
 @pytest.mark.parametrize("factor", [1.0, 4.0])
@@ -204,7 +204,7 @@ def test_an_oracle_is_judged_by_the_mean_of_its_resamples(tmp_path: Path, factor
     frame = pd.DataFrame(many, columns=pd.Index(COLUMNS))
     frame.to_csv(tmp_path / "accuracy.csv", index=False)
     lines = comparison.compare(exhibit(), tmp_path).query("column == 'Rust'").set_index("row")
-    assert lines["verdict"]["250"] == (AGREES if factor == 1.0 else DIFFERS)
+    assert lines["verdict"]["250"] == (Comparison.AGREES if factor == 1.0 else Comparison.DIFFERS)
     assert "mean of 100 resamples" in lines["reason"]["250"]
     assert "resamples" not in lines["reason"]["500"]
 
@@ -219,7 +219,7 @@ def test_fits_that_did_not_converge_are_judged_and_the_reason_says_so(
     write_ours(tmp_path, 2.2, status=status)
     compared = decided(comparison.compare(exhibit(), tmp_path))
     of_rust = compared[compared["column"] == "Rust"]
-    assert set(of_rust["verdict"]) == {DIFFERS if word else "failed"}
+    assert set(of_rust["verdict"]) == {Comparison.DIFFERS if word else "failed"}
     assert of_rust["reason"].str.contains(word or "a reason").all()
 
 
@@ -236,7 +236,7 @@ def test_where_few_did_not_converge_the_others_are_judged(
     pd.concat([ours, counted, converged]).to_csv(tmp_path / "table_2.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
     compared = decided(frame)
-    assert judged(compared) == {AGREES if is_judged else DIFFERS}
+    assert judged(compared) == {Comparison.AGREES if is_judged else Comparison.DIFFERS}
     assert compared["reason"].str.contains(f"{missed} of {REPETITIONS}").all()
 
 
@@ -265,14 +265,14 @@ def test_a_counterpart_that_is_not_run_is_no_agreement(tmp_path: Path) -> None:
     table = comparison.verdicts([exhibits.load("table_4")], tmp_path)
     ours = table[table["rule"] == published.PROCEDURE]
     assert len(ours) == 15
-    assert set(ours["verdict"]) == {ABSENT}
+    assert set(ours["verdict"]) == {Comparison.ABSENT}
 
 
 def test_one_training_on_public_data_is_no_agreement_either() -> None:
     table = comparison.verdicts([exhibits.load("figure_1")], runner.GENERATED)
     ours = table[table["rule"] == published.PROCEDURE]
     assert len(ours) == 5
-    assert set(ours["verdict"]) == {comparison.SAME_DATA}
+    assert set(ours["verdict"]) == {Comparison.SAME_DATA}
     assert (
         ours["reason"]
         .str.contains("one training on the public code's data, which is no test")
@@ -289,37 +289,42 @@ def of_mean(mean: float, error: float, draws: float = 1e9) -> Reference:
 @pytest.mark.parametrize(
     ("ours", "printed", "own_error", "verdict"),
     [
-        (of_mean(1.0, 0.1), "N/A", math.nan, NOTHING),
-        (Reference(math.nan), "1.00", 0.1, NOTHING),
+        (of_mean(1.0, 0.1), "N/A", math.nan, Comparison.NOTHING),
+        (Reference(math.nan), "1.00", 0.1, Comparison.NOTHING),
         # one draw of a law with standard deviation 1
-        (Reference(10.0, 1.0, 1e9), "8.10", math.nan, AGREES),
-        (Reference(10.0, 1.0, 1e9), "8.00", math.nan, DIFFERS),
+        (Reference(10.0, 1.0, 1e9), "8.10", math.nan, Comparison.AGREES),
+        (Reference(10.0, 1.0, 1e9), "8.00", math.nan, Comparison.DIFFERS),
         # .. which has an error of its own, so that the interval is a fifth or a third of 7.80
-        (Reference(10.0, 1.0, 1e9), "7.80", math.nan, DIFFERS),
-        (Reference(10.0, 1.0, 1e9), "7.80", 0.6, UNCLEAR),
+        (Reference(10.0, 1.0, 1e9), "7.80", math.nan, Comparison.DIFFERS),
+        (Reference(10.0, 1.0, 1e9), "7.80", 0.6, Comparison.UNCLEAR),
         # an interval of a quarter of the printed number, and one a little wider
-        (Reference(8.0, 1.02, 1e9), "8.00", math.nan, AGREES),
-        (Reference(8.0, 1.03, 1e9), "8.00", math.nan, UNCLEAR),
+        (Reference(8.0, 1.02, 1e9), "8.00", math.nan, Comparison.AGREES),
+        (Reference(8.0, 1.03, 1e9), "8.00", math.nan, Comparison.UNCLEAR),
         # a rejection needs no power
-        (Reference(3.0, 1.0, 1e9), "0.90", math.nan, DIFFERS),
+        (Reference(3.0, 1.0, 1e9), "0.90", math.nan, Comparison.DIFFERS),
         # the mean of few repetitions has an error too, and Student's quantiles are wider
-        (Reference(3.0, 1.0, 4), "0.00", math.nan, UNCLEAR),
-        (Reference(3.0, 1.0, 1e9), "0.00", math.nan, DIFFERS),
+        (Reference(3.0, 1.0, 4), "0.00", math.nan, Comparison.UNCLEAR),
+        (Reference(3.0, 1.0, 1e9), "0.00", math.nan, Comparison.DIFFERS),
         # a printed zero says nothing about how large an error is
-        (Reference(0.1, 0.02, 400), "0.00", math.nan, DIFFERS),
+        (Reference(0.1, 0.02, 400), "0.00", math.nan, Comparison.DIFFERS),
         # without any standard deviation the printed digits decide
-        (Reference(-1.0134), "-1.013", math.nan, AGREES),
-        (Reference(-1.0136), "-1.013", math.nan, DIFFERS),
-        (Reference(-1.0136), "-1.01", math.nan, AGREES),
+        (Reference(-1.0134), "-1.013", math.nan, Comparison.AGREES),
+        (Reference(-1.0136), "-1.013", math.nan, Comparison.DIFFERS),
+        (Reference(-1.0136), "-1.01", math.nan, Comparison.AGREES),
         # the rounding of the printed value is no difference
-        (of_mean(0.124, 1e-9), "0.12", math.nan, AGREES),
-        (of_mean(0.128, 1e-9), "0.12", math.nan, DIFFERS),  # 2.8 of the rounding's errors
-        (Reference(math.inf), "3.44", math.nan, DIFFERS),
+        (of_mean(0.124, 1e-9), "0.12", math.nan, Comparison.AGREES),
+        (
+            of_mean(0.128, 1e-9),
+            "0.12",
+            math.nan,
+            Comparison.DIFFERS,
+        ),  # 2.8 of the rounding's errors
+        (Reference(math.inf), "3.44", math.nan, Comparison.DIFFERS),
         # our standard deviation exceeds our mean and its error the printed number: no guide
-        (Reference(1.2, 1.3, 20), "0.52", math.nan, UNCLEAR),
-        (Reference(6.0, 1.3, 20), "0.52", math.nan, DIFFERS),
+        (Reference(1.2, 1.3, 20), "0.52", math.nan, Comparison.UNCLEAR),
+        (Reference(6.0, 1.3, 20), "0.52", math.nan, Comparison.DIFFERS),
         # one diverged repetition in twenty: such a mean is near everything in its own errors
-        (of_mean(1e6, 9.5e5, 20), "3.44", math.nan, UNCLEAR),
+        (of_mean(1e6, 9.5e5, 20), "3.44", math.nan, Comparison.UNCLEAR),
     ],
 )
 def test_verdicts_by_hand(ours: Reference, printed: str, own_error: float, verdict: str) -> None:
@@ -348,7 +353,11 @@ def test_p_is_of_students_prediction_and_the_half_width_is_where_the_verdict_tur
     freedom = errors.sum() ** 2 / np.sum(errors[:2] ** 2 / [n - 1, published.EPISODES - 1])
     p = 2 * stats.t.sf(abs(a - float(printed)) / math.sqrt(errors.sum()), freedom)
     assert found.p == pytest.approx(p, rel=1e-6, abs=1e-12)
-    for share, size, word in ((0.999, 4.001, AGREES), (0.999, 3.999, UNCLEAR), (1.001, 1, DIFFERS)):
+    for share, size, word in (
+        (0.999, 4.001, Comparison.AGREES),
+        (0.999, 3.999, Comparison.UNCLEAR),
+        (1.001, 1, Comparison.DIFFERS),
+    ):
         if abs(float(printed)) > 10 * found.half_width:  # else our own noise may make it unclear
             moved = Reference(float(printed) + share * found.half_width, sd, n)
             assert judge(moved, printed, own, size * found.half_width).verdict == word
@@ -360,7 +369,7 @@ def test_more_noise_never_turns_agreement_into_difference(
 ) -> None:
     before = judge(Reference(a, sd, 20), f"{b:.3f}")[1]
     after = judge(Reference(a, factor * sd, 20), f"{b:.3f}")[1]
-    assert not (before == AGREES and after == DIFFERS)
+    assert not (before == Comparison.AGREES and after == Comparison.DIFFERS)
     assert judge(Reference(-a, sd, 20), f"{-b:.3f}")[1] == before  # it knows no sign
 
 
@@ -379,7 +388,7 @@ def test_the_printed_table_and_summary_say_what_was_found(tmp_path: Path) -> Non
     console = Console(width=260, file=io.StringIO(), record=True)
     console.print(comparison.table(frame, "a title"))
     text = console.export_text()
-    assert text.count(f"{SAME_DATA} ") == 12
+    assert text.count(f"{Comparison.SAME_DATA} ") == 12
     assert "3.62 (1.70)" in text
     assert "50 Rust fresh" in text
     assert text.count("against one draw") == 22
@@ -417,15 +426,26 @@ def test_the_verdicts_have_a_line_for_every_printed_number() -> None:
         theirs = published.load(str(name))
         is_error = theirs["statistic"].str.endswith(published.DEVIATION)
         assert (lines["rule"] != published.PROCEDURE).sum() == (~is_error).sum(), name
-    words = [AGREES, DIFFERS, UNCLEAR, GIVEN, ABSENT, BLANK, LEVEL_OPEN, OTHER_VARIANT]
-    words.append(SAME_DATA)
+    words = [
+        Comparison.AGREES,
+        Comparison.DIFFERS,
+        Comparison.UNCLEAR,
+        Comparison.GIVEN,
+        Comparison.ABSENT,
+        Comparison.BLANK,
+        Comparison.LEVEL_OPEN,
+        Comparison.OTHER_VARIANT,
+    ]
+    words.append(Comparison.SAME_DATA)
     assert frame["verdict"].isin(words).all()
     assert (frame["reason"] != "").all()
     ours = frame[frame["statistic"].eq("r a1") & frame["column"].eq("GLADIUS")]
     is_procedure = ours["rule"] == published.PROCEDURE
-    assert (ours[~is_procedure]["verdict"] == GIVEN).all()
-    assert ours[is_procedure]["verdict"].isin([AGREES, DIFFERS]).all()
-    assert ((frame["published"] == published.MISSING) == (frame["verdict"] == BLANK)).all()
+    assert (ours[~is_procedure]["verdict"] == Comparison.GIVEN).all()
+    assert ours[is_procedure]["verdict"].isin([Comparison.AGREES, Comparison.DIFFERS]).all()
+    assert (
+        (frame["published"] == published.MISSING) == (frame["verdict"] == Comparison.BLANK)
+    ).all()
 
 
 def test_a_row_is_judged_by_the_data_that_its_experiment_was_logged_with() -> None:
@@ -435,7 +455,11 @@ def test_a_row_is_judged_by_the_data_that_its_experiment_was_logged_with() -> No
     logged = ours.loc[("LunarLander-v2/2", "IQ-learn", "% optimality"), "value"]
     assert row.loc["IQ-learn", "ours"].startswith(f"{logged:.2f}")
     assert row["reason"].str.contains("LunarLander-v2/2").all()
-    assert row["verdict"].to_dict() == {"Gladius": UNCLEAR, "IQ-learn": DIFFERS, "BC": AGREES}
+    assert row["verdict"].to_dict() == {
+        "Gladius": Comparison.UNCLEAR,
+        "IQ-learn": Comparison.DIFFERS,
+        "BC": Comparison.AGREES,
+    }
 
 
 # --- two folders of ours
@@ -565,3 +589,22 @@ def test_a_printed_deviation_over_episodes_is_an_error_of_the_mean() -> None:
     assert (frame.xs("% optimality sd", level="statistic")["se"] == "").all()
     other = published.load("table_2")
     pd.testing.assert_frame_equal(published.with_errors(other), other.assign(spread=other["se"]))
+
+
+@pytest.mark.parametrize("kind", [Verdict, Comparison, OnTarget])
+def test_a_word_that_is_no_verdict_is_none_and_each_has_its_rule(kind: type[Word]) -> None:
+    with pytest.raises(ValueError, match="'aggrees' is not a valid"):
+        kind("aggrees")
+    rules = {shown.split("**")[1]: rule for _, shown, rule in vocabulary()}  # of METHODS.md
+    assert all(rules[in_words(word)] == word.rule != "" for word in kind)
+    assert len(vocabulary()) == len(rules) == len(Verdict) + len(Comparison) + len(OnTarget)
+
+
+def test_every_verdict_of_the_files_is_a_word_with_a_rule() -> None:
+    words = {str(word) for kind in (Verdict, Comparison, OnTarget) for word in kind}
+    files = [runner.GENERATED / "claims.csv", *runner.GENERATED.glob("*verdicts.csv")]
+    files += runner.GENERATED.glob("*_checks.csv")
+    assert len(files) >= 4
+    for file in files:
+        found = pd.read_csv(file, keep_default_na=False)["verdict"]
+        assert set(found) <= words, file

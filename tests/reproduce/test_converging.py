@@ -28,7 +28,7 @@ from reproduce.engine.digests import Definitions
 from reproduce.engine.nouns import LONG, SHORT, Array, Entry, Result, drawn, short_form, summarise
 from reproduce.engine.view import View
 from reproduce.exhibits import converging as exhibit
-from reproduce.paper.targets import MET, MISSED
+from reproduce.paper.verdicts import OnTarget
 from tests.reproduce.smoke_results import stored, written
 
 KNOWN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
@@ -251,7 +251,7 @@ def view(factor: float = 1.0) -> View:
     return View(entries, [stored(planted(e, factor)) for e in entries], False)
 
 
-@pytest.mark.parametrize(("factor", "word"), [(1.0, MET), (1.5, MISSED)])
+@pytest.mark.parametrize(("factor", "word"), [(1.0, OnTarget.MET), (1.5, OnTarget.MISSED)])
 def test_the_files_say_what_the_rule_says(factor: float, word: str, tmp_path: Path) -> None:
     results = view(factor)
     frame = written(exhibit.EXHIBIT, results, tmp_path)
@@ -278,7 +278,7 @@ def test_the_files_say_what_the_rule_says(factor: float, word: str, tmp_path: Pa
     assert line["repetitions"] == 10
     (line,) = csv[csv["row"].eq("all N")].to_dict("records")
     assert line["statistic"] == "slope of log error in log N"
-    assert line["verdict"] == MET  # whatever the factor
+    assert line["verdict"] == OnTarget.MET  # whatever the factor
     said = exhibit.verdict(tmp_path)
     assert len(said) <= 160
     assert f"{(csv['verdict'] == word).sum()} {word}" in said

@@ -19,8 +19,7 @@ from reproduce.engine.nouns import Array, Record, Result
 from reproduce.engine.provenance import ROOT
 from reproduce.exhibits import figure_a1, figure_gumbel, table_3
 from reproduce.paper import compare
-from reproduce.paper.compare import GIVEN
-from reproduce.paper.judge import AGREES, DIFFERS
+from reproduce.paper.verdicts import Comparison
 from tests.reproduce.smoke_results import computed, results_of, written
 
 TABLES = ("table_3", "table_a1", "table_a2", "table_a3", "table_a4")
@@ -62,7 +61,7 @@ def test_the_true_columns_are_the_printed_digits(name: str, tmp_path: Path) -> N
     truth = frame[frame["column"].isin(TRUTH)]
     assert len(truth) == (10 if name == "table_3" else 20)
     is_value = name in ("table_a2", "table_a4")  # r is an input of the world, Q is computed
-    assert set(truth["verdict"]) == {AGREES if is_value else GIVEN}
+    assert set(truth["verdict"]) == {Comparison.AGREES if is_value else Comparison.GIVEN}
     assert truth["ours"].map("{:.3f}".format).tolist() == truth["published"].tolist()
 
 
@@ -74,7 +73,7 @@ def test_negative_control_another_world_has_other_digits(monkeypatch: pytest.Mon
     wrong = {(r.row, r.statistic): r.value for r in records}
     digits = {(k[0], k[2]): v for k, v in printed("table_a2").items() if k[1] in TRUTH}
     verdicts = [compare.judge(compare.Reference(wrong[k]), text)[1] for k, text in digits.items()]
-    assert verdicts == [DIFFERS] * 20
+    assert verdicts == [Comparison.DIFFERS] * 20
 
 
 SAMPLED = (*table_3.FITTED, table_3.AUTHOR)
@@ -152,7 +151,7 @@ def test_a_training_on_the_public_data_is_shown_at_both_epochs_and_judged_by_no_
     frame = compare.compare(exhibit, tmp_path)
     public = frame[frame["protocol"].str.startswith("author public")]
     assert len(public) == 40
-    assert set(public["verdict"]) == {compare.SAME_DATA}
+    assert set(public["verdict"]) == {Comparison.SAME_DATA}
     assert not public["counted"].any()
     assert public["z"].isna().all()
 

@@ -38,10 +38,7 @@ from reproduce.engine.view import View
 from reproduce.exhibits import accuracy, table_2
 from reproduce.exhibits.accuracy import check
 from reproduce.paper.targets import (
-    MET,
-    MISSED,
     ONE_SIDED,
-    UNDECIDED,
     holm,
     interval,
     paired,
@@ -49,6 +46,7 @@ from reproduce.paper.targets import (
     target_test,
     verdicts,
 )
+from reproduce.paper.verdicts import OnTarget
 from tests.reproduce.smoke_results import resized, results_of, stored, written
 
 
@@ -117,29 +115,29 @@ def test_a_single_verdict_is_that_of_the_95_per_cent_interval(
 ) -> None:
     high, below, above = low + width, value - 1.959964 * se, value + 1.959964 * se
     (word,) = verdicts([target_test(value, se, low, high)])
-    assert (word == MET) == (low <= below and above <= high)
-    if word == MISSED:  # corrected for its two sides
+    assert (word == OnTarget.MET) == (low <= below and above <= high)
+    if word == OnTarget.MISSED:  # corrected for its two sides
         assert above < low or below > high
 
 
 def test_means_without_a_standard_error_are_decided_by_their_value() -> None:
-    cases = [(0.0, 0.0, MET), (1.0, 0.0, MISSED)]
-    cases += [(0.0, math.nan, UNDECIDED), (math.nan, 1, UNDECIDED)]
+    cases = [(0.0, 0.0, OnTarget.MET), (1.0, 0.0, OnTarget.MISSED)]
+    cases += [(0.0, math.nan, OnTarget.UNDECIDED), (math.nan, 1, OnTarget.UNDECIDED)]
     for mean, se, word in cases:
         assert verdicts([target_test(mean, se, -math.inf, 0.0)]) == [word]
 
 
 def test_a_p_value_of_exactly_the_level_decides() -> None:
-    assert verdicts([(ONE_SIDED, 1.0)]) == [MET]
-    assert verdicts([(1.0, ONE_SIDED)]) == [MISSED]
+    assert verdicts([(ONE_SIDED, 1.0)]) == [OnTarget.MET]
+    assert verdicts([(1.0, ONE_SIDED)]) == [OnTarget.MISSED]
 
 
 def test_holm_asks_more_of_a_check_that_has_company() -> None:
     edge, null = target_test(-2.1, 1.0, -math.inf, 0.0), target_test(0.0, 1.0, -math.inf, 0.0)
-    assert verdicts([edge]) == [MET]
-    assert verdicts([edge, *[null] * 9]) == [UNDECIDED] * 10
+    assert verdicts([edge]) == [OnTarget.MET]
+    assert verdicts([edge, *[null] * 9]) == [OnTarget.UNDECIDED] * 10
     sure = target_test(-5.0, 1.0, -math.inf, 0.0)
-    assert verdicts([sure, *[null] * 9]) == [MET] + [UNDECIDED] * 9
+    assert verdicts([sure, *[null] * 9]) == [OnTarget.MET] + [OnTarget.UNDECIDED] * 9
     assert holm(np.array([0.03, 0.01, 0.5])) == pytest.approx([0.06, 0.03, 0.5])
 
 
@@ -148,7 +146,7 @@ def test_so_many_repetitions_decide_a_verdict_and_one_less_does_not(
     sd: float, margin: float, tests: int
 ) -> None:
     enough, null = repetitions(sd, margin, tests), (1.0, 1.0)
-    for times, word in ((enough, MET), (enough - 1, UNDECIDED)):
+    for times, word in ((enough, OnTarget.MET), (enough - 1, OnTarget.UNDECIDED)):
         target = target_test(-margin * (1 + 1e-12), sd / math.sqrt(times), -math.inf, 0.0)
         assert verdicts([target, *[null] * (tests - 1)])[0] == word
 
@@ -186,7 +184,7 @@ def test_a_worse_estimator_fails_the_target_that_a_good_one_meets() -> None:
     good = planted({accuracy.SMOOTH: [*noise], accuracy.PLUG_IN: [*(noise * 1.25)]}, 1.0)
     bad = planted({accuracy.SMOOTH: [*(noise * 1.25)], accuracy.PLUG_IN: [*noise]}, 1.0)
     few = planted({accuracy.SMOOTH: [*noise[:20]], accuracy.PLUG_IN: [*noise[20:40]]}, 1.0)
-    for results, word in ((good, MET), (bad, MISSED), (few, UNDECIDED)):
+    for results, word in ((good, OnTarget.MET), (bad, OnTarget.MISSED), (few, OnTarget.UNDECIDED)):
         for target in (TO_BOUND, TO_PLUG_IN):
             result = check(results, "affine/50", target)
             assert result is not None
@@ -200,8 +198,8 @@ def test_two_equal_estimators_are_no_worse_than_each_other() -> None:
     errors = {accuracy.SMOOTH: [*noise], accuracy.PLUG_IN: [*other]}
     result = check(planted(errors, 1.0), "affine/50", TO_PLUG_IN)
     assert result is not None
-    assert verdicts([result.p]) == [MET]
-    assert verdicts([target_test(result.value, result.se, -math.inf, 0.0)]) == [UNDECIDED]
+    assert verdicts([result.p]) == [OnTarget.MET]
+    assert verdicts([target_test(result.value, result.se, -math.inf, 0.0)]) == [OnTarget.UNDECIDED]
 
 
 def test_check_pairs_equal_data_sets_and_takes_the_ratio_to_the_bound() -> None:
@@ -254,7 +252,7 @@ def test_accuracy_writes_its_checks_and_its_figure(tmp_path: Path) -> None:
     p = target_test(ratio["value"], ratio["se"], ratio["low"], ratio["high"])
     assert (ratio["p of met"], ratio["p of missed"]) == pytest.approx(p, abs=1e-9)
     words = Counter(checks["verdict"])
-    counted = ", ".join(f"{words[w]} {w}" for w in (MET, MISSED, UNDECIDED))
+    counted = ", ".join(f"{words[w]} {w}" for w in OnTarget)
     assert accuracy.verdict(tmp_path) == f"Of 4 targets for the accuracy: {counted}"
 
 

@@ -15,7 +15,7 @@ from reproduce.engine.nouns import SHORT_FORM, Result, short_form
 from reproduce.engine.view import View
 from reproduce.exhibits import table_4
 from reproduce.paper import compare, published
-from reproduce.paper.judge import AGREES, DIFFERS
+from reproduce.paper.verdicts import Comparison
 from tests.reproduce.smoke_results import stored, written
 
 gymnasium_needed = pytest.mark.skipif(not find_spec("gymnasium"), reason="gymnasium not installed")
@@ -122,9 +122,9 @@ def test_the_best_network_is_compared_and_the_short_form_is_not(tmp_path: Path) 
     table = table[table["row"].eq("CartPole-v1/1") & table["column"].eq(table_4.GLADIUS)]
     verdicts = table.set_index("protocol")["verdict"]
     protocol = published.COUNTERPARTS["table_4"][table_4.GLADIUS]
-    assert verdicts[protocol] == AGREES
-    assert verdicts[f"author {TABLE} {LAST}"] == DIFFERS
-    assert verdicts[f"author {ROWS} {BEST}"] == DIFFERS
+    assert verdicts[protocol] == Comparison.AGREES
+    assert verdicts[f"author {TABLE} {LAST}"] == Comparison.DIFFERS
+    assert verdicts[f"author {ROWS} {BEST}"] == Comparison.DIFFERS
     (line,) = table[table["counted"]].to_dict("records")
     assert line["protocol"] == protocol
     assert line["repetitions"] == 10

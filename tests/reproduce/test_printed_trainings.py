@@ -17,6 +17,7 @@ from reproduce.engine.nouns import Record, Result, drawn
 from reproduce.engine.view import View
 from reproduce.exhibits import figure_1
 from reproduce.paper import compare, published
+from reproduce.paper.verdicts import Comparison
 from tests.reproduce.smoke_results import stored, written
 
 BUS = BusEngine()
@@ -123,7 +124,7 @@ def test_figure_1_names_its_short_form_and_compares_none(tmp_path: Any) -> None:
         assert not compared["protocol"].str.contains("short form").any()
     own = compared[compared["protocol"].str.startswith(published.PRINTED)]
     assert len(own) == 4 * 5
-    assert set(own["verdict"]) == {compare.SAME_DATA}
+    assert set(own["verdict"]) == {Comparison.SAME_DATA}
     assert not own["counted"].any()
     table = (tmp_path / "figure_1_printed.md").read_text("utf-8")
     assert table.count("8.00†") == 5 * 5

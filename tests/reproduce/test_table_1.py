@@ -23,10 +23,9 @@ from reproduce.drawing import tick_reasons
 from reproduce.engine.nouns import Array, Cell, Entry, Record, Result
 from reproduce.engine.view import View
 from reproduce.exhibits import table_1, table_2
-from reproduce.paper import compare, published
+from reproduce.paper import published
 from reproduce.paper.compare import counts
-from reproduce.paper.judge import AGREES, DIFFERS, IN_PART, UNCLEAR
-from reproduce.paper.published import OTHER_VARIANT
+from reproduce.paper.verdicts import Comparison
 from tests.reproduce import toys
 from tests.reproduce.estimates import WORLD, planted
 from tests.reproduce.smoke_results import FAILED, entry_of, stored, written
@@ -59,7 +58,7 @@ def test_every_line_and_column_of_the_printed_table_is_measured_or_declared() ->
     printed = published.load("table_1")
     names = list(dict.fromkeys(line.printed for line in table_1.LINES))
     assert names == [*dict.fromkeys(printed["row"]), "PQR"]
-    assert table_1.printed_tick("PQR", tick_reasons.FREE) == tick_reasons.NO_ROW
+    assert table_1.printed_tick("PQR", tick_reasons.FREE) == Comparison.NO_ROW
     assert set(tick_reasons.COLUMNS) == set(printed["column"])
     assert {line.method for line in table_1.LINES} <= set(METHODS)
     entries = table_1.EXHIBIT.checked_entries(False)
@@ -237,10 +236,10 @@ def test_the_pages_show_ticks_disagreements_and_what_is_not_decided(tmp_path: Pa
     cells = verdicts.set_index(["method", "column"])
     assert len(cells) == 91
     assert set(cells.index) == set(published.load("table_1").set_index(["row", "column"]).index)
-    assert cells["verdict"]["Ours", tick_reasons.SCALE] == OTHER_VARIANT
+    assert cells["verdict"]["Ours", tick_reasons.SCALE] == Comparison.OTHER_VARIANT
     assert cells["reason"]["Ours", tick_reasons.SCALE] == tick_reasons.TABLES
-    assert cells["verdict"]["BC", tick_reasons.FREE] == DIFFERS
-    assert cells["verdict"]["AVI", tick_reasons.SCALE] == UNCLEAR
+    assert cells["verdict"]["BC", tick_reasons.FREE] == Comparison.DIFFERS
+    assert cells["verdict"]["AVI", tick_reasons.SCALE] == Comparison.UNCLEAR
     assert cells["reason"]["BC", tick_reasons.FREE] == tick_reasons.UNKNOWN
     # the overview and the table say the same
     assert table_1.verdict(tmp_path) == f"Of 91 entries {(counted := counts(cells['verdict']))}"
@@ -265,19 +264,19 @@ BLANK, YES = "blank", "yes"
 @pytest.mark.parametrize(
     ("form", "column", "printed", "sign", "verdict"),
     [
-        ("NFXP", tick_reasons.ONE_SHOT, BLANK, "no", AGREES),
-        ("NFXP", tick_reasons.ONE_SHOT, BLANK, "yes", DIFFERS),
-        ("CCP", tick_reasons.ONE_SHOT, BLANK, "yes", OTHER_VARIANT),
-        ("Ours, profiled ERM", tick_reasons.SCALE, YES, "yes", AGREES),
-        ("Ours, profiled ERM", tick_reasons.SCALE, YES, "no", OTHER_VARIANT),
-        ("NFXP", tick_reasons.SCALE, BLANK, "no", OTHER_VARIANT),
-        ("Ours, profiled ERM", tick_reasons.SCALE, YES, "?", UNCLEAR),
-        ("ML-IRL", tick_reasons.RATE, BLANK, "yes", compare.BLANK),
-        ("ML-IRL", tick_reasons.GLOBAL, tick_reasons.LINEAR, "yes", AGREES),
-        ("ML-IRL", tick_reasons.GLOBAL, tick_reasons.LINEAR, "no", UNCLEAR),
-        ("AVI", tick_reasons.GLOBAL, "conditional (unstable)", "yes", UNCLEAR),
-        ("Ours, Algorithm 1", tick_reasons.RATE, "1/sqrt(N)", "no", UNCLEAR),
-        ("PQR", tick_reasons.GLOBAL, tick_reasons.NO_ROW, "no", tick_reasons.NO_ROW),
+        ("NFXP", tick_reasons.ONE_SHOT, BLANK, "no", Comparison.AGREES),
+        ("NFXP", tick_reasons.ONE_SHOT, BLANK, "yes", Comparison.DIFFERS),
+        ("CCP", tick_reasons.ONE_SHOT, BLANK, "yes", Comparison.OTHER_VARIANT),
+        ("Ours, profiled ERM", tick_reasons.SCALE, YES, "yes", Comparison.AGREES),
+        ("Ours, profiled ERM", tick_reasons.SCALE, YES, "no", Comparison.OTHER_VARIANT),
+        ("NFXP", tick_reasons.SCALE, BLANK, "no", Comparison.OTHER_VARIANT),
+        ("Ours, profiled ERM", tick_reasons.SCALE, YES, "?", Comparison.UNCLEAR),
+        ("ML-IRL", tick_reasons.RATE, BLANK, "yes", Comparison.BLANK),
+        ("ML-IRL", tick_reasons.GLOBAL, tick_reasons.LINEAR, "yes", Comparison.AGREES),
+        ("ML-IRL", tick_reasons.GLOBAL, tick_reasons.LINEAR, "no", Comparison.UNCLEAR),
+        ("AVI", tick_reasons.GLOBAL, "conditional (unstable)", "yes", Comparison.UNCLEAR),
+        ("Ours, Algorithm 1", tick_reasons.RATE, "1/sqrt(N)", "no", Comparison.UNCLEAR),
+        ("PQR", tick_reasons.GLOBAL, Comparison.NO_ROW, "no", Comparison.NO_ROW),
     ],
 )
 def test_a_measured_tick_is_compared_with_the_printed_one(
@@ -289,11 +288,11 @@ def test_a_measured_tick_is_compared_with_the_printed_one(
 @pytest.mark.parametrize(
     ("words", "verdict"),
     [
-        ([AGREES, UNCLEAR], AGREES),
-        ([AGREES, DIFFERS], IN_PART),
-        ([UNCLEAR, OTHER_VARIANT], OTHER_VARIANT),
-        ([OTHER_VARIANT, DIFFERS], DIFFERS),
-        ([UNCLEAR], UNCLEAR),
+        ([Comparison.AGREES, Comparison.UNCLEAR], Comparison.AGREES),
+        ([Comparison.AGREES, Comparison.DIFFERS], Comparison.IN_PART),
+        ([Comparison.UNCLEAR, Comparison.OTHER_VARIANT], Comparison.OTHER_VARIANT),
+        ([Comparison.OTHER_VARIANT, Comparison.DIFFERS], Comparison.DIFFERS),
+        ([Comparison.UNCLEAR], Comparison.UNCLEAR),
     ],
 )
 def test_a_cell_has_one_verdict_for_all_forms(words: list[str], verdict: str) -> None:
@@ -305,7 +304,7 @@ def test_every_reason_is_for_a_form_of_the_table_and_a_sign() -> None:
     for name, column, sign in tick_reasons.REASONS:
         line = table_1.BY_NAME[name]
         assert sign in (*table_1.SIGNS.values(), "?")
-        assert table_1.printed_tick(line.printed, column) != tick_reasons.NO_ROW
+        assert table_1.printed_tick(line.printed, column) != Comparison.NO_ROW
     assert set(tick_reasons.DECIDES.values()) == {"method", "ours", "nothing"}
 
 
