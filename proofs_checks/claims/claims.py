@@ -182,21 +182,18 @@ class Claim:
     inferred: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.verdict, Verdict):
+        if self.verdict not in tuple(Verdict):
             raise InputError("verdict", self.verdict, f"use one of {', '.join(Verdict)}")
         for name in ("counterexample", "corrected"):
             if (getattr(self, name) is None) != (self.verdict in UNREFUTED):
                 hint = f"it goes with every verdict but {', '.join(UNREFUTED)}"
                 raise InputError(f"{self.id}: {name}", getattr(self, name), hint)
-        if (self.verdict is Verdict.DOES_NOT_HOLD) != bool(
+        if (self.verdict == Verdict.DOES_NOT_HOLD) != bool(
             self.inferred and self.verdict in REFUTED
         ):
             hint = "`fails` is for what the paper prints, `does-not-hold` for what it does not"
             raise InputError(f"{self.id}: verdict", self.verdict, hint)
-        if (
-            bool(self.condition) != (self.verdict in CONDITIONAL)
-            and self.verdict is not Verdict.HOLDS
-        ):
+        if bool(self.condition) != (self.verdict in CONDITIONAL) and self.verdict != Verdict.HOLDS:
             raise InputError(
                 f"{self.id}: condition", self.condition, f"it is for {', '.join(CONDITIONAL)}"
             )
@@ -223,7 +220,7 @@ class Claim:
     @property
     def scope(self) -> str:
         """What follows the verdict `holds` where it is said of a part alone, after a comma."""
-        return f", {self.condition}" if self.condition and self.verdict is Verdict.HOLDS else ""
+        return f", {self.condition}" if self.condition and self.verdict == Verdict.HOLDS else ""
 
     @property
     def error(self) -> str:
