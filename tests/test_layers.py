@@ -274,8 +274,8 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
-STATEMENTS = {"gladius": 6_622, "gladius/own_data": 4_909, "proofs_checks": 6_962}
-STATEMENTS |= {"reproduce": 8_117, "tests": 18_761}
+STATEMENTS = {"gladius": 6_871, "gladius/own_data": 5_070, "proofs_checks": 6_962}
+STATEMENTS |= {"reproduce": 8_117, "tests": 18_893}
 
 
 def sources(package: str) -> dict[str, str]:
