@@ -36,6 +36,7 @@ from gladius.model.mdp import soft_bellman
 from gladius.model.parametric import Grid, make_grid, positions
 from gladius.model.reward_form import KnownTransitions
 from gladius.panel.anchor import Anchor, NearestState, check_anchor_support
+from gladius.panel.moves import dense
 from gladius.panel.record import Transitions
 from gladius.validate import Array, InputError, check_finite, generators
 
@@ -80,7 +81,7 @@ def fit(
         equilibrium = fit_counts(
             grid.states,
             visits,
-            grid.transition[0],
+            dense(grid.transition[0]),
             path_starts(replication, grid.states),
             grid.discount,
             anchor=level,

@@ -33,8 +33,10 @@ from scipy.special import xlogy
 from gladius.model.estimate import Estimate, Fit
 from gladius.model.inversion import choice_frequencies
 from gladius.model.parametric import FormBasis, Model, TransitionModel, make_model
+from gladius.model.resolvent import Resolvent
 from gladius.model.reward_form import FORBIDDEN, LinearReward
 from gladius.panel.anchor import Anchor
+from gladius.panel.moves import Table, ahead, departures, entries
 from gladius.panel.record import Transitions
 from gladius.solvers.choice_logit import LogitFit, maximise
 from gladius.validate import Array, InputError, check_whole
@@ -148,7 +150,7 @@ def within(policy: Array, offset: Array) -> Array:
 def nested_pseudo_likelihood(
     visits: Array,  # (R, S, A) n(s, a); replications go through the same stages
     policy: Array,  # (R, S, A) pi-hat
-    transition: Array,  # (A, S, S) or (R, A, S, S)
+    transition: Table,  # (A, S, S) or (R, A, S, S)
     # design, offset: (S, A, k), (S, A) of the reward
     design: Array,
     offset: Array,
@@ -160,7 +162,7 @@ def nested_pseudo_likelihood(
     theta, newton, stage, converged = None, 0, 0, False
     while True:
         slopes, level = valuation(policy, transition, design, offset, discount)
-        following = transition @ np.concatenate([slopes, level[..., None]], axis=2)[:, None]
+        following = ahead(transition, np.concatenate([slopes, level[..., None]], axis=2))
         following = discount * np.moveaxis(following, 1, 2)
         logit = maximise(
             visits, design + following[..., :-1], offset + following[..., -1], start=theta
@@ -179,16 +181,13 @@ def nested_pseudo_likelihood(
 
 
 def valuation(
-    policy: Array, transition: Array, design: Array, offset: Array, discount: float
+    policy: Array, transition: Table, design: Array, offset: Array, discount: float
 ) -> tuple[Array, Array]:
     """(R, S, k) and (R, S): V of those who choose by `policy` is slopes theta + level."""
-    flow = np.einsum(
-        "rsa,...ast->rst" if transition.ndim == 3 else "rsa,rast->rst", policy, transition
-    )
     flow_design = np.einsum("rsa,sak->rsk", policy, design)
     flow_offset = np.sum(policy * offset - xlogy(policy, policy), axis=2)
     right = np.concatenate([flow_design, flow_offset[..., None]], axis=2)
-    both = np.linalg.solve(np.eye(flow.shape[1]) - discount * flow, right)
+    both = Resolvent.of(policy, transition, discount).solve(right)
     return both[..., :-1], both[..., -1]
 
 
@@ -206,8 +205,8 @@ def renewed(model: Model, policy: Array, action: int) -> CcpFit:
         model.offset + model.discount * (transition @ value).T,
     )
     value += design @ logit.theta[0]
-    renewal = transition[action, 0]
-    mean = np.sum(np.where(renewal > 0, renewal * value, 0.0))
+    (after,), renewal = entries(transition[action, 0])
+    mean = np.sum(renewal * value[after])
     expected_v = mean / (1 - model.discount * renewal.sum())  # F V
     v = value + model.discount * expected_v
     return CcpFit(logit, v[None], 1, int(logit.iterations.max()), False)
@@ -220,16 +219,17 @@ class RenewalBasis(FormBasis):
     policy: Array  # (1, S, A) first-step CCPs
     action: int  # the renewal
 
-    def refit(self, transition: Array) -> Array:
+    def refit(self, transition: Table) -> Array:
         """(n, k) theta-hat at each of (n, A, S, S) P, from the same CCPs."""
-        drawn = (replace(self.model.p_hat, transition=p[None]) for p in transition)
+        every = (transition[i : i + 1] for i in range(len(transition)))
+        drawn = (replace(self.model.p_hat, transition=one) for one in every)
         models = (replace(self.model, p_hat=p_hat) for p_hat in drawn)
         fits = [renewed(model, self.policy, self.action) for model in models]
         return np.concatenate([fit.logit.theta for fit in fits])
 
 
 def check_renewal(
-    transition: Array, action: int, present: NDArray[np.bool_] | None, visits: Array
+    transition: Table, action: int, present: NDArray[np.bool_] | None, visits: Array
 ) -> None:
     """Raise unless the action j leads to one distribution from every state (and no path ends).
 
@@ -239,11 +239,17 @@ def check_renewal(
         hint = "it is never taken, so the data do not say where it leads"
         raise InputError("anchor_action", action, hint)
     table = transition[0] if present is None else transition[0][:, present[0]]
-    if np.any(np.abs(table[action] - table[action, 0]) > SAME_ROW):
+    own = table[action]
+    (s, t), values = entries(own)
+    first = np.bincount(t[s == 0], values[s == 0], minlength=own.shape[-1])
+    near = np.abs(values - first[t]) <= SAME_ROW
+    # of the entries of the first row each other row has all, if so many are near one that is not 0
+    kept = np.bincount(s[near & (first[t] > SAME_ROW)], minlength=len(own))
+    if not np.all(near) or np.any(kept != np.count_nonzero(first > SAME_ROW)):
         hint = "its next state depends on the state, so it is no renewal: anchor one that is, "
         hint += "give true transition probabilities, or do without finite_dependence"
         raise InputError("anchor_action", action, hint)
-    mass = table.sum(axis=-1)
+    mass = departures(table)
     if np.any(np.abs(mass - mass[action, 0]) > SAME_ROW):
         hint = "the chance that a path ends depends on state or action: F V does not cancel"
         raise InputError("finite_dependence", True, hint)

@@ -43,6 +43,7 @@ from gladius.model.mdp import soft_bellman
 from gladius.model.parametric import check_start, make_grid
 from gladius.model.reward_form import KnownTransitions, TableFunction
 from gladius.panel.anchor import Anchor, NearestState
+from gladius.panel.moves import dense
 from gladius.panel.record import Counts, Integers, Transitions
 from gladius.solvers.newton import Expansion, minimise
 from gladius.validate import Array, InputError, generators
@@ -82,7 +83,7 @@ def fit(
         expert = mass(paths, grid.discount)
         spread = 0 * expert if grid.is_known else uncertainty(grid.counts, generator)
         target = expert + conservative(expert, spread)
-        game = Game(target, expert, paths.first, grid.transition[0], grid.discount)
+        game = Game(target, expert, paths.first, dense(grid.transition[0]), grid.discount)
         first = check_start(None if start is None else start(grid.states), expert.shape)
         end = fixed_point(game, first)
         reward = NearestState(grid.states, end.reward)
@@ -113,7 +114,7 @@ def uncertainty(counts: Counts, rng: np.random.Generator) -> Array:
     """(S, A) c in [0, 1], relative to the largest at a pair of the data; 0 off the data."""
     width = np.ptp(counts.states, axis=0)
     features = (counts.states - counts.states.min(axis=0)) / np.where(width > 0, width, 1.0)
-    moves, visits = counts.moves[0], counts.visits[0]
+    moves, visits = dense(counts.moves[0]), counts.visits[0]
     ended = visits - moves.sum(axis=2).T
     cells = np.concatenate([moves.ravel(), ended.ravel()])
     occupied, total = np.flatnonzero(cells), int(cells.sum())
@@ -124,7 +125,7 @@ def uncertainty(counts: Counts, rng: np.random.Generator) -> Array:
         new_moves = drawn[: moves.size].reshape(moves.shape)
         new_visits = new_moves.sum(axis=2).T + drawn[moves.size :].reshape(ended.shape)
         resampled = Counts(counts.states, new_visits[None], new_moves[None])
-        transition = empirical_transition_probabilities(resampled).transition[0]
+        transition = dense(empirical_transition_probabilities(resampled).transition[0])
         # a path that may end has less than all of its mass on next states
         mass_next = np.maximum(transition.sum(axis=2, keepdims=True), np.finfo(float).tiny)
         means.append(transition / mass_next @ features)

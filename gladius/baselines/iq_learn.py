@@ -34,6 +34,7 @@ from torch.autograd.functional import hessian, jacobian
 from gladius.baselines.bc import read_off
 from gladius.model.estimate import Estimate, Fit, row_estimates
 from gladius.panel.anchor import Anchor, nearest
+from gladius.panel.moves import dense
 from gladius.panel.record import (
     Counts,
     Integers,
@@ -127,7 +128,7 @@ def make_table(
     counts: Counts, discount: float, alpha: float = ALPHA, pseudo_count: float = PSEUDO_COUNT
 ) -> Table:
     """The objective from the counts of one data set (whole numbers or expected shares)."""
-    visits, moves = counts.visits[0], np.swapaxes(counts.moves[0], 0, 1)
+    visits, moves = counts.visits[0], np.swapaxes(dense(counts.moves[0]), 0, 1)
     frequencies = moves / np.where(visits > 0, visits, 1.0)[..., None]
     choices = visits + pseudo_count
     start = np.log(choices / choices.sum(axis=1, keepdims=True))

@@ -35,6 +35,7 @@ from gladius.model.estimate import Estimate, Fit
 from gladius.model.parametric import Model, TransitionModel, check_start, make_model
 from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
+from gladius.panel.moves import dense
 from gladius.panel.record import Transitions
 from gladius.solvers.choice_logit import statuses, without_rounding
 from gladius.solvers.newton import SHORT_STEP, newton_step
@@ -138,7 +139,7 @@ def fit(
 
 def fit_from(model: Model, start: Array) -> Fit:
     """The Fit of one data set from (k,) theta."""
-    visits, transition = model.visits[0], model.transition[0]
+    visits, transition = model.visits[0], dense(model.transition[0])
     state_visits, size = visits.sum(axis=1), visits.sum()
     programme = Programme(visits, transition, model.design, model.offset, model.discount)
     theta, v, iterations = programme.solve(start, np.zeros(len(visits)))

@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 from gladius.model.estimate import Estimate, Fit
 from gladius.model.mdp import soft_bellman
 from gladius.model.parametric import Model, TransitionModel, check_start, make_model
+from gladius.model.resolvent import Resolvent
 from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
+from gladius.panel.moves import Table, ahead, arrivals, each
 from gladius.panel.record import Integers, Transitions
 from gladius.solvers.choice_logit import SATURATED, statuses, without_rounding
 from gladius.solvers.newton import minimise
@@ -89,7 +91,7 @@ def fit(
 
 def fit_counts(
     visits: Array,  # (R, S, A) n(s, a), some above 0 in each; weights of a bootstrap do as well
-    transition: Array,  # (A, S, S) or (R, A, S, S), taken as known
+    transition: Table,  # (A, S, S) or (R, A, S, S), taken as known
     design: Array,  # (S, A, k)
     offset: Array,  # (S, A)
     discount: float,  # beta
@@ -104,7 +106,7 @@ def fit_counts(
     replaced by 0.
     """
     (sets, states, actions), parameters = visits.shape, design.shape[2]
-    probabilities = np.broadcast_to(transition, (sets, *transition.shape[-3:]))
+    probabilities = each(transition, sets)
     state_visits = visits.sum(axis=2)
     theta = check_start(start, (sets, parameters))
     q, v = np.zeros(visits.shape), np.zeros((sets, states))
@@ -165,7 +167,7 @@ def fit_counts(
 
 
 def derivatives(
-    visits: Array, transition: Array, design: Array, q: Array, v: Array, discount: float
+    visits: Array, transition: Table, design: Array, q: Array, v: Array, discount: float
 ) -> tuple[Array, Array, Array]:
     """Gradient (R, k) and Hessian (R, k, k) of the likelihood; dQ (R, S, A, k).
 
@@ -173,14 +175,13 @@ def derivatives(
     `fit_counts`.
     """
     policy = np.exp(q - v[..., None])
-    flow = np.einsum("...sa,...ast->...st", policy, transition)
-    system = np.eye(v.shape[1]) - discount * flow
-    dv = np.linalg.solve(system, np.einsum("rsa,sak->rsk", policy, design))
-    dq = design + discount * np.moveaxis(transition @ dv[:, None], 1, 2)
+    resolvent = Resolvent.of(policy, transition, discount)
+    dv = resolvent.solve(np.einsum("rsa,sak->rsk", policy, design))
+    dq = design + discount * np.moveaxis(ahead(transition, dv), 1, 2)
     centred = dq - dv[:, :, None]  # dV is the mean of dQ under pi
     gradient = np.einsum("rsa,rsak->rk", visits, centred)
     covariance = np.einsum("rsak,rsal->rskl", policy[..., None] * centred, centred)
-    arrivals = np.einsum("...sa,...ast->...t", visits, transition)
-    excess = discount * arrivals - visits.sum(axis=2)
-    u = np.linalg.solve(np.swapaxes(system, 1, 2), excess[..., None])[..., 0]
+    expected = arrivals(transition, visits[..., None])[..., 0]
+    excess = discount * expected - visits.sum(axis=2)
+    u = resolvent.solve_transposed(excess[..., None])[..., 0]
     return gradient, np.einsum("rs,rskl->rkl", u, covariance), dq

@@ -9,7 +9,7 @@ used.
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -17,12 +17,20 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from gladius.model.estimate import StateFunction
+from gladius.model.resolvent import Resolvent
 from gladius.panel.anchor import Anchor, nearest
+from gladius.panel.moves import (
+    Moves,
+    Table,
+    entries,
+    replaced,
+    tabulated,
+)
 from gladius.panel.record import Counts, Integers, grid_positions, index_rows
 from gladius.validate import Array, InputError, shaped
 
 SAME_DISPLACEMENT = 16 * np.finfo(float).eps  # 0.3 - 0.2 and 0.2 - 0.1 are one displacement
-NEAR_SUPPORT, LARGEST_SUPPORT = 2.0, 3.0  # visited pairs over the square root of N: warn, raise
+FEW_ROWS_A_PAIR, LEAST_ROWS_A_PAIR = 5.0, 3.0  # warn, raise
 FEW_ROWS = 100  # observations below which the support is not tested
 TIE = 1e-12  # log-likelihoods this close (relative) differ by the order of summation alone
 
@@ -37,15 +45,18 @@ class Pooled:
     probabilities: Array  # (m,); they sum to the share of transitions that do not end the path
     present: NDArray[np.bool_]  # (S,) the states of the grid that the replication has itself
 
-    def rows(self, grid: Array, states: Array) -> Array:
+    def rows(self, grid: Array, states: Array) -> Table:
         """(n, S) probabilities over the grid; points off it go to the nearest state present."""
-        shape = (len(states), len(grid))
+        number = len(states)
         if not self.relative:
-            return np.broadcast_to(self.probabilities, shape)
-        entry = self.targets(grid, states) + len(grid) * np.arange(len(states))[:, None]
-        weights = np.tile(self.probabilities, len(states))
-        rows = np.bincount(entry.ravel(), weights, minlength=len(states) * len(grid))
-        return rows.reshape(shape).astype(np.float64, copy=False)
+            one = np.zeros(len(grid), dtype=np.int64)
+            row = tabulated(one, np.arange(len(grid)), self.probabilities, (1, len(grid)))
+            if isinstance(row, Moves):
+                return row[np.zeros(number, dtype=np.int64)]
+            return np.broadcast_to(row, (number, len(grid)))
+        start = np.repeat(np.arange(number), len(self.points))
+        weights = np.tile(self.probabilities, number)
+        return tabulated(start, self.targets(grid, states).ravel(), weights, (number, len(grid)))
 
     def targets(self, grid: Array, states: Array) -> Integers:
         """(n, m) positions on the grid to which each point leads."""
@@ -63,7 +74,7 @@ class ActionRows(Protocol):
     def present(self) -> NDArray[np.bool_]:
         """(S,) the states of the grid that the replication has itself."""
 
-    def rows(self, grid: Array, states: Array) -> Array:
+    def rows(self, grid: Array, states: Array) -> Table:
         """(n, S) probabilities over the grid."""
 
 
@@ -73,7 +84,7 @@ class TransitionProbabilities:
 
     states: Array  # (S, d), the grid
     # (R, A, S, S) transition frequencies, borrowed where a pair was never visited
-    transition: Array
+    transition: Any  # a `Table`, which whoever knows S to be small may read as an array
     # for each replication the `ActionRows` of each action; empty where P is given
     pooled: tuple[tuple[ActionRows, ...], ...]
 
@@ -89,36 +100,37 @@ class TransitionProbabilities:
         return np.stack([actions[0].present for actions in self.pooled])
 
     @shaped
-    def rows(self, replication: int, states: Float[Array, "n d"]) -> Float[Array, "A n S"]:
-        """Transition probabilities of any states; frequencies where the state is on the grid."""
+    def rows(self, replication: int, states: Float[Array, "n d"]) -> Float[Array, "A n S"] | Moves:
+        """(A, n, S) transition probabilities of states; frequencies where one is on the grid."""
         position = grid_positions(self.states, states)
         is_off = position < 0
-        transition: Array = self.transition[replication][:, position]
+        transition: Array | Moves = self.transition[replication][:, position]
         if np.any(is_off):
             for a, pooled in enumerate(self.pooled[replication]):
-                transition[a, is_off] = pooled.rows(self.states, states[is_off])
+                rows = pooled.rows(self.states, states[is_off])
+                transition = replaced(transition, (a, is_off), rows)
         return transition
 
 
 def check_support(counts: Counts) -> None:
-    """Raise where most pairs (s, a) hardly repeat, and warn where that is nearly so.
+    """Raise where pairs (s, a) hardly repeat, and warn where that is nearly so.
 
-    `Counts.support` is at most 1.6 in data whose estimates are sound. It is 31 in raw continuous
-    mileage, where every observation is a state of its own. The share of pairs seen once is no
-    substitute: 2 % of them can be too many, or harmless.
+    It looks at the rows a visited pair, of which raw continuous mileage, where every observation is
+    a state of its own, has one. How far the noise of frequencies moves a parameter grows with the
+    number of pairs too; `Results.shift_by_frequencies` measures it.
     """
-    support = np.where(counts.size < FEW_ROWS, 0.0, counts.support)
-    worst = int(np.argmax(support))
-    if support[worst] <= NEAR_SUPPORT:
+    pairs = np.count_nonzero(counts.visits, axis=(1, 2))
+    rows = np.where(counts.size < FEW_ROWS, np.inf, counts.size / pairs)
+    worst = int(np.argmin(rows))
+    if rows[worst] >= FEW_ROWS_A_PAIR:
         return
-    pairs = np.count_nonzero(counts.visits[worst])
-    value = f"{pairs} pairs (s, a) in {counts.size[worst]:.0f} rows"
+    value = f"{pairs[worst]} pairs (s, a) in {counts.size[worst]:.0f} rows"
     hint = (
-        "the states hardly repeat, so that frequencies say little: coarsen the states, give "
-        "transition=, with increments pooled over states for one, or use "
-        "fit(..., function_class='sparse'), which works on rows"
+        f"the states hardly repeat, with {rows[worst]:.1f} rows a pair, so that frequencies say"
+        " little: coarsen the states, give transition=, with increments pooled over states for one,"
+        " or use fit(..., function_class='sparse'), which works on rows"
     )
-    if support[worst] > LARGEST_SUPPORT:
+    if rows[worst] < LEAST_ROWS_A_PAIR:
         raise InputError("states", value, hint)
     warnings.warn(f"states = {value}: {hint}", stacklevel=2)
 
@@ -139,26 +151,40 @@ def empirical_transition_probabilities(counts: Counts) -> TransitionProbabilitie
     counts.check_followed()
     grid = counts.states
     taken = np.swapaxes(counts.followed, 1, 2)
-    transition = counts.moves / np.where(taken > 0, taken, 1.0)[..., None]
-    start, end = np.nonzero(counts.moves.any(axis=(0, 1)))
+    (r, a, s, t), number = entries(counts.moves)
+    probabilities = number / taken[r, a, s]
+    row = np.ravel_multi_index((r, a, s), taken.shape)
+    transition = tabulated(row, t, probabilities, (*taken.shape, len(grid)))
+    start, end, pair = _pairs(s, t, len(grid))
     shifts, shift_of = _displacements(grid, start, end)
 
-    def pool(moves: Array, total: float, present: NDArray[np.bool_]) -> Pooled:
-        by_shift = np.bincount(shift_of, moves[start, end], minlength=len(shifts)) / total
-        by_destination = moves.sum(axis=0) / total
+    def pool(own: NDArray[np.bool_], total: float, present: NDArray[np.bool_]) -> Pooled:
+        moved = shift_of[pair[own]]
+        by_shift = np.bincount(moved, number[own], minlength=len(shifts)) / total
+        by_destination = np.bincount(t[own], number[own], minlength=len(grid)) / total
         shift_fit, fit = (float(xlogy(p, p).sum()) for p in (by_shift, by_destination))
         if shift_fit >= fit - TIE * abs(fit):
             return Pooled(True, shifts[by_shift > 0], by_shift[by_shift > 0], present)
         return Pooled(False, grid, by_destination, present)
 
     pooled = tuple(
-        tuple(pool(moves, visits.sum() or 1.0, own) for moves, visits in zip(*one, strict=True))
-        for *one, own in zip(counts.moves, taken, counts.present, strict=True)
+        tuple(
+            pool((r == replication) & (a == action), visits.sum() or 1.0, own)
+            for action, visits in enumerate(taken[replication])
+        )
+        for replication, own in enumerate(counts.present)
     )
-    for r, a in np.argwhere(np.any(taken == 0, axis=2)):
-        borrows = taken[r, a] == 0
-        transition[r, a, borrows] = pooled[r][a].rows(grid, grid[borrows])
+    for replication, action in np.argwhere(np.any(taken == 0, axis=2)):
+        borrows = taken[replication, action] == 0
+        rows = pooled[replication][action].rows(grid, grid[borrows])
+        transition = replaced(transition, (replication, action, borrows), rows)
     return TransitionProbabilities(grid, transition, pooled)
+
+
+def _pairs(s: Integers, t: Integers, states: int) -> tuple[Integers, Integers, Integers]:
+    """Distinct (s, t), in order, and which of them each of those given is."""
+    distinct, pair = np.unique(s * states + t, return_inverse=True)
+    return distinct // states, distinct % states, pair
 
 
 def _displacements(grid: Array, start: Integers, end: Integers) -> tuple[Array, Integers]:
@@ -182,7 +208,7 @@ def continuation(
     p_hat: TransitionProbabilities, replication: int, v: Array, discount: float, states: Array
 ) -> Array:
     """beta E[V(s') | s, a] under P-hat, (n, A), at (n, d) features; V is given on the grid."""
-    expected: Array = p_hat.rows(replication, states) @ v
+    expected = np.asarray(p_hat.rows(replication, states) @ v)
     return discount * expected.T
 
 
@@ -233,7 +259,7 @@ def bellman_q(
 @shaped
 def anchored_value(
     log_policy: Float[Array, "*batch S"],
-    transition: Float[Array, "*batch S S"],
+    transition: Float[Array, "*batch S S"] | Moves,
     anchor_reward: Float[Array, " S"],
     discount: float,
 ) -> Float[Array, "*batch S"]:
@@ -242,6 +268,10 @@ def anchored_value(
     V(s) = Q(s, a_s) - log pi(a_s | s) and Q(s, a_s) = r(s, a_s) + beta P_{a_s} V, so
     V = (I - beta P_{a_s})^-1 (r(., a_s) - log pi(a_s | .)).
     """
+    if isinstance(transition, Moves):
+        certain = np.ones((*log_policy.shape, 1))
+        of_anchor = Resolvent.of(certain, transition[..., None, :], discount)
+        return of_anchor.solve((anchor_reward - log_policy)[..., None])[..., 0]
     system = np.eye(transition.shape[-1]) - discount * transition
     return regular_solve(system, anchor_reward - log_policy)
 

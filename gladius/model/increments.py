@@ -19,6 +19,7 @@ from scipy.stats import chi2_contingency
 from gladius.model.estimate import StateFunction
 from gladius.model.frequencies import TransitionProbabilities
 from gladius.panel.anchor import nearest
+from gladius.panel.moves import Table, departures, entries, stacked, tabulated
 from gladius.panel.record import Counts, Integers, Transitions, index_rows
 from gladius.validate import Array, InputError, asked, check_finite, check_whole
 
@@ -68,9 +69,11 @@ class PooledIncrements:
             off = grid[np.setdiff1d(position, index)[0]]
             raise InputError("transition.grid", off.tolist(), "add this observed state")
         tables = np.zeros((2, len(counts.visits), len(grid), counts.visits.shape[2]))
-        moves = np.zeros((*counts.moves.shape[:2], len(grid), len(grid)))
         tables[:, :, position] = counts.visits, counts.followed
-        moves[:, :, position[:, None], position] = counts.moves
+        (r, a, s, t), number = entries(counts.moves)
+        shape = (*counts.moves.shape[:2], len(grid))
+        row = np.ravel_multi_index((r, a, position[s]), shape)
+        moves = tabulated(row, position[t], number, (*shape, len(grid)))
         return Counts(grid, tables[0], moves, tables[1])
 
     def starts(self, states: Array, actions: int) -> Array:
@@ -129,31 +132,31 @@ class PooledIncrements:
             raise InputError("transition.own", self.own, hint)
         if not self.common:
             counts.check_followed()
-        ends = counts.followed.sum(axis=(1, 2)) - counts.moves.sum(axis=(1, 2, 3))
+        ends = counts.followed.sum(axis=(1, 2)) - departures(counts.moves).sum(axis=(1, 2))
         if self.own and np.any(ends != 0):
             raise InputError("transition.own", self.own, "leave it out where paths are `done`")
         actions, everyone = range(counts.visits.shape[2]), range(len(counts.visits))
         found = [self._increments(counts, r) for r in everyone]
         pooled = tuple(tuple(IncrementRows(one, a) for a in actions) for one in found)
         grid = counts.states
-        transition = np.stack([[rows.rows(grid, grid) for rows in actions] for actions in pooled])
+        transition = stacked([stacked([rows.rows(grid, grid) for rows in one]) for one in pooled])
         return TransitionProbabilities(grid, transition, pooled)
 
     def _increments(self, counts: Counts, replication: int) -> Increments:
         moves, followed = counts.moves[replication], counts.followed[replication].T
         grid, own = counts.states, list(self.own)
         moving = [column for column in range(grid.shape[1]) if column not in own]
-        a, s, t = np.nonzero(moves)
+        (a, s, t), observed = entries(moves)
         starts = self.starts(grid, len(moves))
         points, (label,) = index_rows([np.round((grid[t] - starts[a, s])[:, moving], DECIMALS)])
         number = np.zeros((len(moves), len(points)))
-        np.add.at(number, (a, label), moves[a, s, t])
+        np.add.at(number, (a, label), observed)
         total = followed.sum(axis=1)
         if self.common:
             number, total = np.broadcast_to(number.sum(axis=0), number.shape), total.sum()
         values, (of_state,) = index_rows([grid[:, own]])
         chain = np.zeros((len(values), len(values)))
-        np.add.at(chain, (of_state[s], of_state[t]), moves[a, s, t])
+        np.add.at(chain, (of_state[s], of_state[t]), observed)
         departures = chain.sum(axis=1, keepdims=True)
         chain = np.where(
             departures > 0, chain / np.maximum(departures, 1e-300), np.eye(len(values))
@@ -204,11 +207,10 @@ class IncrementRows:
         """(S,) states of the grid that the replication has itself."""
         return self.increments.present
 
-    def rows(self, grid: Array, states: Array) -> Array:
+    def rows(self, grid: Array, states: Array) -> Table:
         """(n, S) probabilities over the grid."""
         targets = self.increments.targets(self.action, grid, states)
         chain = self.increments.chain[self.increments.own_index(states)]
         weights = self.increments.probabilities[self.action][None, :, None] * chain[:, None]
-        entry = targets + len(grid) * np.arange(len(states))[:, None, None]
-        rows = np.bincount(entry.ravel(), weights.ravel(), minlength=len(states) * len(grid))
-        return rows.reshape(len(states), len(grid)).astype(np.float64, copy=False)
+        start = np.repeat(np.arange(len(states)), targets[:1].size)
+        return tabulated(start, targets.ravel(), weights.ravel(), (len(states), len(grid)))

@@ -15,6 +15,8 @@ from jaxtyping import Float, Inexact
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
+from gladius.model.resolvent import Resolvent
+from gladius.panel.moves import Moves, following
 from gladius.validate import (
     Array,
     InputError,
@@ -51,19 +53,18 @@ class Solution:
 @shaped
 def action_values(
     reward: Inexact[Array, "*batch S A"],
-    transition: Inexact[Array, "*other A S S"],
+    transition: Inexact[Array, "*other A S S"] | Moves,
     discount: float,
     v: Inexact[Array, "*third S"],
 ) -> Inexact[Array, "*any S A"]:
     """Q(s, a) = r(s, a) + beta sum_s' P_a(s, s') V(s')."""
-    following: Array = np.einsum("...aij,...j->...ia", transition, v)
-    return reward + discount * following
+    return reward + discount * np.swapaxes(following(transition, v), -1, -2)
 
 
 @shaped
 def soft_bellman(
     reward: Float[Array, "*batch S A"],
-    transition: Float[Array, "*other A S S"],
+    transition: Float[Array, "*other A S S"] | Moves,
     discount: float,
     start: Float[Array, "*batch S"] | None = None,
     tolerance: float = 1e-12,
@@ -82,7 +83,6 @@ def soft_bellman(
         tolerance: on the Bellman residual, relative to max(1, |V|_inf), the scale of rounding.
         max_iterations: Newton steps; the contraction may add log(tolerance)/log(beta) more.
     """
-    eye = np.eye(reward.shape[-2])
     v = np.zeros(reward.shape[:-1]) if start is None else start
     limit = max_iterations + int(np.ceil(np.log(tolerance * 1e-3) / np.log(discount)))
     for step in range(limit + 1):
@@ -97,8 +97,8 @@ def soft_bellman(
             v = new_v
             continue
         policy = np.exp(q - new_v[..., None])
-        flow = np.einsum("...ia,...aij->...ij", policy, transition)
-        v = v + np.linalg.solve(eye - discount * flow, residual[..., None])[..., 0]
+        resolvent = Resolvent.of(policy, transition, discount)
+        v = v + resolvent.solve(residual[..., None])[..., 0]
     return Solution(q, new_v, softmax(q, axis=-1), worst, step, worst <= tolerance)
 
 

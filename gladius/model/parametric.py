@@ -8,7 +8,7 @@ grid.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from gladius.model.frequencies import (
 from gladius.model.increments import PooledIncrements
 from gladius.model.reward_form import KnownTransitions, LinearReward, RewardFunction
 from gladius.panel.anchor import Anchor
+from gladius.panel.moves import Table, departures, each, entries, tabulated
 from gladius.panel.record import Counts, Integers, Transitions, grid_positions, group
 from gladius.validate import ROW_SUM_TOLERANCE, Array, InputError, check_discount, check_finite
 
@@ -52,10 +53,10 @@ class Grid:
         return self.p_hat.states
 
     @property
-    def transition(self) -> Array:
-        """(R, A, S, S) P of each data set."""
-        probabilities = self.p_hat.transition
-        return np.broadcast_to(probabilities, (len(self.visits), *probabilities.shape[1:]))
+    def transition(self) -> Any:
+        """(R, A, S, S) P of each data set, a `Table`."""
+        own = self.p_hat.transition
+        return own if len(own) == len(self.visits) else each(own[0], len(self.visits))
 
     def q_function(self, replication: int, reward: StateFunction, v: Array) -> StateFunction:
         """Q = r + beta P V for (S,) V; of any state, or of the grid's states where P is known."""
@@ -219,20 +220,26 @@ def _as_p_hat(given: object, features: int, actions: int) -> TransitionProbabili
     if len(given.probabilities) != actions:
         hint = f"give one matrix for each of {actions} actions"
         raise InputError("transition.probabilities", given.probabilities.shape, hint)
-    return TransitionProbabilities(given.grid, given.probabilities[None], ())
+    (a, s, t), probabilities = entries(given.probabilities)
+    shape = given.probabilities.shape
+    table = tabulated(np.ravel_multi_index((a, s), shape[:2]), t, probabilities, shape)
+    return TransitionProbabilities(given.grid, table[None], ())
 
 
-def _check_against_data(transition: Array, counts: Counts, position: Integers) -> None:
+def _check_against_data(transition: Table, counts: Counts, position: Integers) -> None:
     """Raise where the data hold a move, or an end of a path, that P excludes."""
     field = "transition.probabilities"
-    moves, followed = counts.moves.sum(axis=0), counts.followed.sum(axis=0).T
-    excluded = np.argwhere((moves > 0) & (transition[:, position][:, :, position] == 0))
+    (_, a, s, t), _ = entries(counts.moves)
+    moves = np.ravel_multi_index((a, position[s], position[t]), transition.shape)
+    known = np.ravel_multi_index(entries(transition)[0], transition.shape)
+    excluded = np.flatnonzero(~np.isin(moves, known))
     if len(excluded):
-        a, i, j = excluded[0]
+        first = excluded[np.argmin(moves[excluded])]
+        act, i, j = int(a[first]), int(s[first]), int(t[first])
         move = f"from {counts.states[i].tolist()} to {counts.states[j].tolist()}"
         hint = f"the data hold this move, {move}: give it a probability, in the order of the grid"
-        raise InputError(f"{field}[{a}, {position[i]}, {position[j]}]", 0.0, hint)
-    survival, ends = transition.sum(axis=2)[:, position], followed - moves.sum(axis=2)
+        raise InputError(f"{field}[{act}, {position[i]}, {position[j]}]", 0.0, hint)
+    survival, ends = departures(transition)[:, position], counts.ends.sum(axis=0)
     endless = np.argwhere((ends > 0) & (survival >= 1 - ROW_SUM_TOLERANCE))
     if len(endless):
         a, i = endless[0]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Inexact, Int
 
+from gladius.panel.moves import departures, following, squares
 from gladius.panel.record import Counts, Integers
 from gladius.validate import Array, Booleans, InputError, shaped
 
@@ -51,7 +52,7 @@ def conditional_mean(v: Inexact[Array, "*any S"], counts: Counts) -> Inexact[Arr
     Pairs never visited get zero, which no term reads.
     """
     followed = np.swapaxes(counts.followed, 1, 2)
-    total = np.einsum("rast,rt->ras", counts.moves, v)
+    total = following(counts.moves, np.broadcast_to(v, counts.seen.shape))
     return np.swapaxes(total / np.where(followed > 0, followed, 1.0), 1, 2)
 
 
@@ -71,13 +72,11 @@ def grouped_risk(
     mean = (conditional_mean(v, counts) if zeta is None else zeta)[..., anchor_action]
     size = counts.size
     moves = counts.moves[:, anchor_action]
-    ended = counts.followed[:, :, anchor_action] - moves.sum(axis=2)
+    ended = counts.followed[:, :, anchor_action] - departures(moves)
     nll = np.sum(counts.visits * (v[..., None] - q), axis=(1, 2)) / size
     gap = anchor_reward - q[..., anchor_action]
-    delta = gap[:, :, None] + discount * v[:, None, :]
-    td = np.sum(moves * delta**2, axis=(1, 2)) + np.sum(ended * gap**2, axis=1)
-    spread = np.sum(moves * (v[:, None, :] - mean[:, :, None]) ** 2, axis=(1, 2))
-    spread = spread + np.sum(ended * mean**2, axis=1)
+    td = squares(moves, gap, discount * v) + np.sum(ended * gap**2, axis=1)
+    spread = squares(moves, -mean, v) + np.sum(ended * mean**2, axis=1)
     return Risk(nll, td / size, spread / size, discount)
 
 

@@ -24,6 +24,7 @@ from gladius.model.frequencies import (
 )
 from gladius.panel.anchor import Anchor, NearestState, named_column, state_table
 from gladius.panel.anchor import Column as Column
+from gladius.panel.moves import Moves, Table, stacked
 from gladius.panel.record import Counts, Transitions
 from gladius.validate import Array, InputError, Integers, asked
 
@@ -75,8 +76,13 @@ class Exchange:
         """The counts with exchanged actions."""
         grid = counts.states
         visits, followed = (self.table(grid, table) for table in (counts.visits, counts.followed))
-        moves = np.stack([self.rows(grid, table) for table in counts.moves])
-        return Counts(grid, visits, moves, followed)
+        return Counts(grid, visits, self.moves(grid, counts.moves), followed)
+
+    def moves(self, states: Array, table: Table) -> Table:
+        """(R, A, n, S) a table of moves with exchanged actions."""
+        if isinstance(table, Moves):
+            return replace(table, row=np.stack([self.rows(states, row) for row in table.row]))
+        return np.stack([self.rows(states, one) for one in table])
 
     def estimate(self, estimate: Estimate) -> Estimate:
         """An estimate of the exchanged problem, in the numbers of the user's actions."""
@@ -123,10 +129,10 @@ class ExchangedRows:
         """(S,) states of the grid that the replication has itself."""
         return self.own[0].present
 
-    def rows(self, grid: Array, states: Array) -> Array:
+    def rows(self, grid: Array, states: Array) -> Table:
         """(n, S) probabilities over the grid."""
-        every = np.stack([rows.rows(grid, states) for rows in self.own])
-        return np.asarray(self.exchange.rows(states, every)[self.action])
+        every = stacked([rows.rows(grid, states) for rows in self.own])
+        return self.exchange.moves(states, every[None])[0][self.action]
 
 
 @dataclass(frozen=True)
@@ -162,8 +168,7 @@ def transition_probabilities(counts: Counts, anchor: Anchor) -> TransitionProbab
     p_hat = empirical_transition_probabilities(change.counts(counts))
     actions = range(counts.visits.shape[2])
     pooled = tuple(tuple(ExchangedRows(change, own, a) for a in actions) for own in p_hat.pooled)
-    moves = np.stack([change.rows(grid, table) for table in p_hat.transition])
-    return TransitionProbabilities(grid, moves, pooled)
+    return TransitionProbabilities(grid, change.moves(grid, p_hat.transition), pooled)
 
 
 def read_anchor_action(

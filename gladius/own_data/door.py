@@ -13,6 +13,7 @@ from typing import Any, cast, overload
 import numpy as np
 
 from gladius import register
+from gladius.baselines.ccp import RenewalBasis
 from gladius.model.choice_sets import (
     Available,
     sets_of,
@@ -51,6 +52,7 @@ MEMORY = (
 )
 REMEMBERED = 1e-3  # p-value of a warning that choices depend on the history
 SHIFT = 0.5  # standard errors
+DRAWS = 5  # of the noise of frequencies: what is linear in it, most of it, is left out
 # of what fixes the level of V, in states where the anchor was never taken: warn, raise
 WITHOUT, MOST_WITHOUT = 0.05, 0.3
 DIFFERENT = 1e-4  # p-value of equal increments
@@ -332,7 +334,8 @@ def _warn_of_transitions(results: Results, where: str) -> None:
     if (sets := sets_of(results.data)) is not None:
         borrows &= sets(states)
     try:
-        shifts = [results.shift_by_frequencies().abs()]
+        draws = {} if isinstance(basis, RenewalBasis) else {"draws": DRAWS}
+        shifts = [results.shift_by_frequencies(**draws).abs()]
         if borrows.any():
             shifts.append(results.shift_by_frequencies(is_borrowed=True))
     except InputError:  # it has no standard errors

@@ -5,6 +5,7 @@ Nothing here holds a reward, a Q or transition probabilities.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -16,6 +17,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 
+from gladius.panel.moves import LARGEST_TABLE, arrivals, departures, tabulated
 from gladius.validate import Array, InputError, check_finite, check_whole, generator, shaped
 from gladius.validate import Integers as Integers
 
@@ -395,9 +397,6 @@ def check_actions(value: ArrayLike, rows: int, size: int | None, name: str = "ac
     return array.astype(np.int64)
 
 
-LARGEST_TABLE = 50_000_000  # entries of the (R, A, S, S) table: 400 MB
-
-
 def distinct_moves(data: Transitions) -> tuple[Transitions, Array]:
     """The distinct (s, a, s', done) of a data set, and the share of the observations of each."""
     joint = np.column_stack([data.states, data.next_states, data.actions, data.done])
@@ -413,13 +412,14 @@ class Counts:
     Attributes:
         states: (S, d) distinct features among s and s', in lexicographic order.
         visits: (R, S, A) n(s, a).
-        moves: (R, A, S, S) n(s, a, s') of the rows that are not done and whose s' was observed.
+        moves: (R, A, S, S) n(s, a, s') of the rows that are not done and whose s' was observed, as
+            an array or by its entries; see `gladius.panel.moves`.
         followed: (R, S, A) observations whose next state or end was observed; by default all.
     """
 
     states: Array
     visits: Array
-    moves: Array
+    moves: Any  # a `Table`, which whoever knows S to be small may read as an array
     followed: Array = None  # type: ignore[assignment]  # filled in __post_init__
 
     def __post_init__(self) -> None:
@@ -455,6 +455,11 @@ class Counts:
         return np.asarray(np.sum(self.visits > 0, axis=(1, 2)) / np.sqrt(self.size))
 
     @property
+    def ends(self) -> Array:
+        """(R, A, S) observed ends of a path after (s, a)."""
+        return np.asarray(np.swapaxes(self.followed, 1, 2) - departures(self.moves))
+
+    @property
     def seen(self) -> Array:
         """(R, S) how often each state is the current one."""
         return np.asarray(self.visits.sum(axis=2))
@@ -462,7 +467,8 @@ class Counts:
     @property
     def present(self) -> NDArray[np.bool_]:
         """(R, S) states of each replication's own, as s or s'; the others only pad the grid."""
-        return np.asarray(self.seen + self.moves.sum(axis=(1, 2)) > 0)
+        reached = arrivals(self.moves, np.ones((*self.visits.shape, 1)))[..., 0]
+        return np.asarray(self.seen + reached > 0)
 
 
 def group(data: DataSet | Sequence[DataSet]) -> Counts:
@@ -479,19 +485,20 @@ def group(data: DataSet | Sequence[DataSet]) -> Counts:
             hint = f"the others have {width} features and {actions} actions"
             raise InputError(f"transitions[{i}]", value, hint)
     states, index = index_rows([x for one in sets for x in (one.states, one.next_states)])
-    total = len(sets) * actions * len(states) ** 2
-    if total > LARGEST_TABLE:
-        hint = f"a table of {total} counts is too large: coarsen the features, or choose a method "
-        hint += "without a table: profiled_erm with function_class='sparse', avi or pqr"
+    shape = (len(sets), actions, len(states))
+    if (total := math.prod(shape)) > LARGEST_TABLE:
+        hint = f"a table of {total} counts is too large: code the actions 0 to A - 1"
         raise InputError("states", f"{len(states)} distinct states", hint)
-    visits = np.empty((len(sets), actions, len(states)))
-    moves, followed = np.empty((*visits.shape, len(states))), np.empty_like(visits)
+    visits, followed = np.empty(shape), np.empty(shape)
+    rows, columns = [], []
     for r, (one, s, after) in enumerate(zip(sets, index[::2], index[1::2], strict=True)):
         pair = one.actions * len(states) + s
         for table, of in ((visits, pair), (followed, pair[one.followed])):
             table[r] = np.bincount(of, minlength=table[r].size).reshape(table[r].shape)
-        triple = (pair * len(states) + after)[one.followed & ~one.done]
-        moves[r] = np.bincount(triple, minlength=moves[r].size).reshape(moves[r].shape)
+        is_move = one.followed & ~one.done
+        rows.append(pair[is_move] + r * visits[r].size)
+        columns.append(after[is_move])
+    moves = tabulated(np.concatenate(rows), np.concatenate(columns), None, (*shape, len(states)))
     return Counts(states, np.swapaxes(visits, 1, 2), moves, np.swapaxes(followed, 1, 2))
 
 

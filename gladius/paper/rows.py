@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gladius.panel.anchor import Anchor
+from gladius.panel.moves import departures, entries
 from gladius.panel.record import Counts, Integers, Transitions, index_rows
 from gladius.solvers.compiled import compiled
 from gladius.validate import Array
@@ -74,12 +75,15 @@ def of_counts(counts: Counts, replication: int, anchor: Anchor) -> Batch:
     """One replication's counts, or expected shares, as a batch in which the losses are means."""
     moves = counts.moves[replication]
     visits = counts.visits[replication].T
-    ended = visits - moves.sum(axis=2)
+    ended = visits - departures(moves)
     ended[np.abs(ended) <= ROUNDING * visits] = 0.0  # of shares of observations
-    table = np.concatenate([moves, ended[..., None]], axis=2)
-    action, state, after = np.nonzero(table)
-    number = np.asarray(table[action, state, after])
-    after = np.where(after == moves.shape[1], END, after)
+    (action, state, after), number = entries(moves)
+    other, last = np.nonzero(ended)
+    action, state = np.append(action, other), np.append(state, last)
+    order = np.lexsort((np.arange(len(action)), state, action))  # an end after the moves
+    action, state = action[order], state[order]
+    after = np.append(after, np.full(len(last), END))[order]
+    number = np.append(number, ended[other, last])[order]
     anchored = np.where(action == anchor.action, number, 0.0)
     rows = counts.states, anchor.values(counts.states), state, action, after, number, anchored
     return Batch(*rows, np.full(3, 1 / (float(number.sum()) or 1.0)))

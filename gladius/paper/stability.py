@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from gladius.model.frequencies import anchored_value
 from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import Anchor
+from gladius.panel.moves import dense
 from gladius.panel.record import Counts, Integers
 from gladius.panel.ties import TIE
 from gladius.paper.algorithm import BLOW_UP
@@ -68,7 +69,7 @@ class StabilityMap:
 def stationary_point(counts: Counts, anchor: Anchor, betas: Array) -> tuple[Array, Array]:
     """(Q, zeta), (B, S, A), of least risk for one replication, at each discount."""
     policy = counts.visits[0] / counts.visits[0].sum(axis=1, keepdims=True)
-    transition = counts.moves[0] / counts.visits[0].T[..., None]
+    transition = dense(counts.moves[0]) / counts.visits[0].T[..., None]
     reward = anchor.values(counts.states)
     log_policy, moves = np.log(policy[:, anchor.action]), transition[anchor.action]
     v = np.stack([anchored_value(log_policy, moves, reward, beta) for beta in betas])

@@ -130,7 +130,7 @@ def plan(fit: Results) -> None:
 
 AFTER: dict[str, tuple[Any, str, Callable[[Results], object]]] = {
     "cov": (inference, "influence", lambda fit: fit.cov()),
-    "shift": (inference, "cell_counts", lambda fit: fit.shift_by_frequencies(2)),
+    "shift": (inference, "replaced", lambda fit: fit.shift_by_frequencies(2)),
     "reward_frame": (inference, "influence", lambda fit: fit.reward_frame()),
     "plan": (counterfactual, "soft_bellman", plan),
     "bootstrap": (results, "replace", lambda fit: fit.bootstrap(draws=2)),

@@ -162,13 +162,14 @@ def test_frequencies_of_states_that_hardly_repeat_are_refused(method: str) -> No
 
 
 def test_the_support_of_frequencies() -> None:
-    """Sound data pass without a word; near the limit a warning comes; few rows are not judged."""
+    """It is of rows a pair, however many pairs there are; few rows are not judged."""
     check_support(group(BusEngine().simulate(10, np.random.default_rng(0))))
-    states, no_moves = np.arange(60.0)[:, None], np.zeros((1, 2, 60, 60))
-    visits = np.ones((1, 60, 2))
-    check_support(Counts(states, 60 * visits, no_moves))
-    with pytest.warns(UserWarning, match="120 pairs"):
-        check_support(Counts(states, 20 * visits, no_moves))
-    with pytest.raises(InputError, match="120 pairs"):
-        check_support(Counts(states, 10 * visits, no_moves))
-    check_support(Counts(states, 0.5 * visits, no_moves))
+    for states in (60, 90):
+        no_moves, visits = np.zeros((1, 2, states, states)), np.ones((1, states, 2))
+        grid, pairs = np.arange(states, dtype=float)[:, None], 2 * states
+        check_support(Counts(grid, 5 * visits, no_moves))
+        with pytest.warns(UserWarning, match=f"{pairs} pairs.*4.0 rows a pair"):
+            check_support(Counts(grid, 4 * visits, no_moves))
+        with pytest.raises(InputError, match=f"{pairs} pairs.*2.0 rows a pair"):
+            check_support(Counts(grid, 2 * visits, no_moves))
+    check_support(Counts(grid, 0.5 * visits, no_moves))

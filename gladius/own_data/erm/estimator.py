@@ -41,7 +41,7 @@ from gladius.model.choice_sets import (
 )
 from gladius.model.choice_sets import plug_in as within
 from gladius.model.estimate import Estimate, Fit, StateFunction, counts_estimates
-from gladius.model.frequencies import bellman_q, check_support, weighted_sum
+from gladius.model.frequencies import FEW_ROWS, bellman_q, check_support, weighted_sum
 from gladius.model.risk import grouped_risk
 from gladius.model.state_anchor import (
     Exchanged,
@@ -60,6 +60,7 @@ from gladius.validate import Array, InputError, check_choice, check_options, che
 
 TITLE, NEEDS = "Profiled ERM", ("next", "anchor")
 CLASSES = ("smooth", *ROW_CLASSES)
+MOST_PAIRS = 3.0  # visited (s, a) over the square root of the rows, for `smooth` by default
 LINE = 2  # coefficients of an action's reward at the affine end
 
 
@@ -159,9 +160,15 @@ def _fit_observations(
 
 
 def _group(data: Sequence[Transitions], *, is_required: bool) -> Counts | None:
-    """The grouped data; None where they do not support counts and these are not required."""
+    """The grouped data; None where they do not support counts and these are not required.
+
+    Steps of the class `smooth` take time with the cube of S, so that it is no default where there
+    are more pairs than MOST_PAIRS says.
+    """
     try:
         counts = group(data)
+        if not is_required and np.any((counts.support > MOST_PAIRS) & (counts.size >= FEW_ROWS)):
+            return None
         check_support(counts)
     except InputError as error:
         if is_required or error.field != "states":

@@ -35,6 +35,7 @@ from gladius.model.frequencies import TransitionProbabilities, anchored_value, r
 from gladius.own_data.erm.level import Level, level_of
 from gladius.own_data.erm.misfit import is_worse_than_frequencies
 from gladius.panel.anchor import Anchor
+from gladius.panel.moves import dense
 from gladius.panel.record import Counts, Integers
 from gladius.solvers.newton import minimise
 from gladius.validate import Array
@@ -105,7 +106,7 @@ class SmoothRisk:
     @classmethod
     def of(cls, problem: Problem) -> SmoothRisk:
         """The risk of a problem with one feature."""
-        transition = problem.p_hat.transition[:, problem.order]
+        transition = dense(problem.p_hat.transition)[:, problem.order]
         system = np.eye(transition.shape[2]) - problem.discount * transition[:, 0]
         influence = transition[:, :1] - transition[:, 1:]
         influence = problem.discount * influence @ np.linalg.inv(system)[:, None]

@@ -27,6 +27,7 @@ from gladius.model.risk import value
 from gladius.own_data.results.inference import Errors, FormErrors
 from gladius.own_data.results.weights import grid_of
 from gladius.panel.anchor import nearest
+from gladius.panel.moves import Moves, Table, dense, stacked
 from gladius.panel.record import Counts, Integers, action_labels
 from gladius.register import needs
 from gladius.solvers.threads import one_thread
@@ -188,7 +189,7 @@ def _sweep(logged: Counts, rewards: Array, beta: float) -> Learned:
 
 @one_thread()
 def plan(
-    states: Array, reward: Array, transition: Array, discount: float, change: Change
+    states: Array, reward: Array, transition: Table, discount: float, change: Change
 ) -> Solution:
     """The solution of the soft Bellman equation after the change.
 
@@ -200,23 +201,33 @@ def plan(
         discount: beta.
         change: of the reward, of P, or of both.
     """
-    tables, old = check_finite("reward", reward), check_finite("transition", transition)
+    tables, old = check_finite("reward", reward), transition
+    if not isinstance(old, Moves):
+        old = check_finite("transition", old)
+        check_rows("transition", old)
     if tables.ndim < 2 or tables.shape[-2] != len(states):
         raise InputError("reward", tables.shape, f"give shape (..., {len(states)}, actions)")
     shape = (tables.shape[-1], len(states), len(states))
     if old.shape[-3:] != shape:
         raise InputError("transition", old.shape, f"give shape (..., A, S, S) = {shape}")
-    check_rows("transition", old)
     flat = tables.reshape(-1, *tables.shape[-2:])
     new = np.stack([change.new_reward(states, table) for table in flat]).reshape(tables.shape)
     check_finite("change.reward", new)
-    return soft_bellman(new, change.new_transition(old), check_discount(discount))
+    return soft_bellman(new, moved(change, old), check_discount(discount))
+
+
+def moved(change: Change, transition: Table) -> Table:
+    """The (..., A, S, S) transition probabilities after a change, whose function takes an array."""
+    if change.transition is None:
+        return transition
+    hint = "give no `transition`, or states that are fewer"
+    return change.new_transition(dense(transition, hint).copy())
 
 
 def effect(
     states: Array,
     reward: Array,
-    transition: Array,
+    transition: Table,
     discount: float,
     change: Change,
     closed: tuple[Array, Array] | None = None,
@@ -226,7 +237,9 @@ def effect(
     `closed` are (S, A) numbers that are added to the rewards before and after, FORBIDDEN where an
     action is not available.
     """
-    new = np.stack([change.new_transition(one.copy()) for one in transition])
+    new = transition
+    if change.transition is not None:
+        new = stacked([moved(change, transition[i]) for i in range(len(transition))])
     if closed is None:
         before = plan(states, reward, transition, discount, Change("none")).q
         after = plan(states, reward, new, discount, replace(change, transition=None)).q

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from gladius.model.frequencies import Pooled, TransitionProbabilities
 from gladius.model.increments import DECIMALS, IncrementRows, PooledIncrements
 from gladius.model.parametric import Model
 from gladius.panel.anchor import nearest
+from gladius.panel.moves import Table, entries
 from gladius.panel.record import Counts, Integers, index_rows
 from gladius.validate import Array
 
@@ -28,33 +30,94 @@ def factors_of(model: Model) -> tuple[Factor, ...]:
 
 
 @dataclass(frozen=True)
-class Factor:
-    """Distributions that the rows of P-hat are made of."""
+class Cells:
+    """The distinct observed (s, a, s'), in order of a, s and s'; ends of paths come last.
 
-    uses: Integers  # (A, S) the distribution of each row; -1 for none
-    feeds: Integers  # (A, S) the distribution in which its observations are counted; -1 for none
-    # (A, S, S + 1) as what an observed transition counts; the last is the end of a path
+    Attributes:
+        action, state, after: (M,) of each; `after` is S where the path ended.
+        number: (M,) observations, or the sum of their weights.
+        shape: (A, S).
+    """
+
+    action: Integers
+    state: Integers
+    after: Integers
+    number: Array
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, counts: Counts, position: Integers, states: int) -> Cells:
+        """Those of the first data set, on a grid on which its states have these positions."""
+        (a, s, t), number = entries(counts.moves[0])
+        ended = counts.ends[0]
+        b, last = np.nonzero(ended)
+        action, state = np.append(a, b), position[np.append(s, last)]
+        after = np.append(position[t], np.full(len(b), states))
+        order = np.lexsort((after, state, action))
+        number = np.append(number, ended[b, last])[order]
+        return cls(action[order], state[order], after[order], number, (len(ended), states))
+
+    @property
+    def row(self) -> Integers:
+        """(M,) which pair (a, s) each is of, raveled."""
+        return np.ravel_multi_index((self.action, self.state), self.shape)
+
+    @property
+    def total(self) -> Array:
+        """(A, S) observations of each pair."""
+        size = int(np.prod(self.shape))
+        total = np.bincount(self.row, self.number, minlength=size).reshape(self.shape)
+        return total.astype(np.float64)
+
+    def places(self, actions: Integers, states: Integers, after: Integers) -> Integers:
+        """(n,) which cell observations are of; that of others is any."""
+        width = self.shape[1] + 1
+        own = self.row * width + self.after
+        found = np.ravel_multi_index((actions, states), self.shape) * width + after
+        return np.minimum(np.searchsorted(own, found), len(own) - 1)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Distributions that the rows of P-hat are made of.
+
+    Attributes:
+        users: (U,) and (U,) the actions and states of the rows that use one, and (U,) which.
+        feeds: (A, S) the distribution in which the observations of a row are counted; -1 for none.
+        outcome: (M,) as what an observation of each cell counts.
+        worth: V (S,) on the grid -> (U, m) E[V(s') | outcome] of each of those rows, or (1, m) of
+            all of them; None where an outcome is the next state and each row has its own.
+    """
+
+    users: tuple[Integers, Integers, Integers]
+    feeds: Integers
     outcome: Integers
-    # V (S,) on the grid -> (A, S, m) E[V(s') | s, a, outcome]; None where an outcome is the next
-    # state and each row has a distribution of its own
     worth: Callable[[Array], Array] | None
 
-    def influence(self, counts: Array, transition: Array, v: Array, psi: Array) -> Array:
-        """(A, S, S + 1, k) psi times the error of P-hat V that an observation of a cell makes."""
-        is_fed, is_used = self.feeds >= 0, self.uses >= 0
-        size = int(max(self.uses.max(), self.feeds.max())) + 1
-        observed = np.bincount(self.feeds[is_fed], counts.sum(axis=2)[is_fed], size)
-        share = np.where(is_fed, 1 / np.maximum(observed[self.feeds], 1e-300), 0.0)
-        level = (transition @ v)[..., None]
+    def influence(self, cells: Cells, transition: Table, v: Array, psi: Array) -> Array:
+        """(M, k) psi times the error of P-hat V that an observation of a cell makes."""
+        a, s, use = self.users
+        of, is_fed = self.feeds[cells.action, cells.state], self.feeds >= 0
+        size = int(max(use.max(initial=0), self.feeds.max())) + 1
+        observed = np.bincount(self.feeds[is_fed], cells.total[is_fed], size)
+        share = np.where(of >= 0, 1 / np.maximum(observed[of], 1e-300), 0.0)
+        level = transition @ v
         if self.worth is None:
-            excess = np.append(v, 0.0) - level
-            return np.asarray((share[..., None] * excess)[..., None] * psi[:, :, None])
-        excess = self.worth(v) - level
-        total = np.zeros((size, excess.shape[2], psi.shape[2]))
-        np.add.at(total, self.uses[is_used], excess[is_used][..., None] * psi[is_used][:, None])
-        return np.asarray(share[..., None, None] * total[self.feeds[..., None], self.outcome])
+            excess = np.append(v, 0.0)[cells.after] - level[cells.action, cells.state]
+            return np.asarray((share * excess)[:, None] * psi[cells.action, cells.state])
+        worth, own = self.worth(v), psi[a, s]
+        total = np.zeros((size, worth.shape[1], psi.shape[2]))
+        if len(worth) == len(own):
+            excess = worth - level[a, s][:, None]
+            np.add.at(total, use, excess[..., None] * own[:, None])
+        else:  # a sum over rows that need not be formed for each outcome
+            weights, levels = np.zeros((2, size, psi.shape[2]))
+            np.add.at(weights, use, own)
+            np.add.at(levels, use, level[a, s][:, None] * own)
+            total += worth[0][:, None] * weights[:, None] - levels[:, None]
+        return np.asarray(share[:, None] * total[of, self.outcome])
 
-    def unseen(self, counts: Array, transition: Array, v: Array, psi: Array) -> Array:
+    def unseen(self, cells: Cells, transition: Table, v: Array, psi: Array) -> Array:
         """(k, k) what the empirical variances of a row's own frequencies leave out.
 
         That of n observations is n / (n - 1) too small. That of one observation is zero; the mean
@@ -62,9 +125,10 @@ class Factor:
         """
         if self.worth is not None:
             return np.zeros((psi.shape[2], psi.shape[2]))
-        n = counts.sum(axis=2)
-        excess = np.append(v, 0.0) - (transition @ v)[..., None]
-        squares = np.einsum("ast,ast->as", counts, excess**2)
+        n = cells.total
+        excess = np.append(v, 0.0)[cells.after] - (transition @ v)[cells.action, cells.state]
+        squares = np.bincount(cells.row, cells.number * excess**2, minlength=n.size)
+        squares = squares.reshape(n.shape)
         pooled = squares.sum(axis=1) / np.maximum(np.maximum(n - 1, 0).sum(axis=1), 1)
         several = squares / np.maximum(n**2 * (n - 1), 1e-300)
         lacking = np.where(n > 1, several, np.where(n == 1, pooled[:, None], 0.0))
@@ -73,31 +137,31 @@ class Factor:
 
 def frequency_factors(counts: Counts, p_hat: TransitionProbabilities) -> tuple[Factor, ...]:
     """Those of the frequencies of the first data set, with rows borrowed where n(s, a) = 0."""
-    visited = counts.followed[0].T > 0
-    actions, states = visited.shape
-    row = np.arange(actions * states).reshape(visited.shape)
-    own = np.where(visited, row, -1)
-    factors = [Factor(own, own, np.zeros((actions, states, states + 1), dtype=np.int64), None)]
-    if visited.all():
-        return tuple(factors)
-    rows = [rows for rows in p_hat.pooled[0] if isinstance(rows, Pooled)]
-    most = max(len(pooled.probabilities) for pooled in rows) + 1
-    outcome = np.full((actions, states, states + 1), most - 1)
-    targets = np.zeros((actions, states, most), dtype=np.int64)
-    for a, pooled in enumerate(rows):
-        s, t = np.nonzero(counts.moves[0, a])
-        shift = p_hat.states[t] - p_hat.states[s]
-        outcome[a, s, t] = nearest(pooled.points, shift) if pooled.relative and len(s) else t
-        targets[a, :, : len(pooled.probabilities)] = pooled.targets(p_hat.states, p_hat.states)
+    cells = Cells.of(counts, np.arange(len(counts.states)), len(counts.states))
+    visited, grid = counts.followed[0].T > 0, p_hat.states
+    row = np.where(visited, np.arange(visited.size).reshape(visited.shape), -1)
+    a, s = np.nonzero(visited)
+    factors = [Factor((a, s, row[a, s]), row, np.zeros_like(cells.action), None)]
+    for action, pooled in enumerate(p_hat.pooled[0]):
+        (borrows,) = np.nonzero(~visited[action])
+        if not len(borrows) or not isinstance(pooled, Pooled):
+            continue
+        most = len(pooled.probabilities)  # the outcome of an end
+        outcome = np.full(len(cells.action), most)
+        moved = (cells.action == action) & (cells.after < len(grid))
+        s, t = cells.state[moved], cells.after[moved]
+        outcome[moved] = nearest(pooled.points, grid[t] - grid[s]) if pooled.relative else t
+        users = np.full(len(borrows), action), borrows, np.zeros_like(borrows)
+        feeds = np.full(visited.shape, -1)
+        feeds[action, visited[action]] = 0
+        targets = pooled.targets(grid, grid[borrows] if pooled.relative else grid[:1])
+        factors.append(Factor(users, feeds, outcome, partial(_values, targets)))
+    return tuple(factors)
 
-    def worth(v: Array) -> Array:
-        value = v[targets]
-        value[..., -1] = 0.0  # the end of a path
-        return value
 
-    action = np.broadcast_to(np.arange(actions)[:, None], visited.shape)
-    uses, feeds = np.where(visited, -1, action), np.where(visited, action, -1)
-    return (*factors, Factor(uses, feeds, outcome, worth))
+def _values(targets: Integers, v: Array) -> Array:
+    """(n, m + 1) V at (n, m) positions, and 0 at the end of a path."""
+    return np.append(v[targets], np.zeros((len(targets), 1)), axis=1)
 
 
 def increment_factors(
@@ -108,26 +172,32 @@ def increment_factors(
     assert isinstance(rows, IncrementRows)
     increments, grid = rows.increments, p_hat.states
     actions, states = len(p_hat.pooled[0]), len(grid)
-    targets = np.stack([increments.targets(a, grid, grid) for a in range(actions)])
-    weights = increments.chain[increments.own_index(grid)]
+    cells = Cells.of(counts, np.arange(states), states)
+    targets = np.concatenate([increments.targets(a, grid, grid) for a in range(actions)])
     group = np.zeros((actions, states), dtype=np.int64)
     if not option.common:
         group += np.arange(actions)[:, None]
     starts = option.starts(grid, actions)
-    a, s, t = np.nonzero(counts.moves[0])
-    outcome = np.full((actions, states, states + 1), len(increments.points))
+    outcome = np.full(len(cells.action), len(increments.points))
+    moved = cells.after < states
+    a, s, t = cells.action[moved], cells.state[moved], cells.after[moved]
     shift = np.round((grid[t] - starts[a, s])[:, increments.moving], DECIMALS)
-    outcome[a, s, t] = index_rows([increments.points, shift])[1][1]
+    outcome[moved] = index_rows([increments.points, shift])[1][1]
+    action, state = (index.ravel() for index in np.indices(group.shape))
+    weights = increments.chain[increments.own_index(grid)][state]
 
     def increment(v: Array) -> Array:
-        value = np.einsum("asmk,sk->asm", v[targets], weights)
-        return np.concatenate([value, np.zeros((actions, states, 1))], axis=2)
+        value = np.einsum("nmk,nk->nm", v[targets], weights)
+        return np.append(value, np.zeros((len(value), 1)), axis=1)
 
     def following(v: Array) -> Array:
-        return np.asarray(np.einsum("asmk,am->ask", v[targets], increments.probabilities))
+        chances = increments.probabilities[action]
+        return np.asarray(np.einsum("nmk,nm->nk", v[targets], chances))
 
     own = increments.own_index(grid)
     of_row = np.broadcast_to(own, group.shape)
-    into = np.broadcast_to(np.append(own, 0), outcome.shape)
-    factors = [Factor(group, group, outcome, increment)]
-    return (*factors, Factor(of_row, of_row, into, following)) if option.own else tuple(factors)
+    factors = [Factor((action, state, group.ravel()), group, outcome, increment)]
+    if option.own:
+        into, users = np.append(own, 0)[cells.after], (action, state, of_row.ravel())
+        factors.append(Factor(users, of_row, into, following))
+    return tuple(factors)

@@ -24,31 +24,44 @@ Source: Aguirregabiria and Mira (2002), Proposition 4; Newey and McFadden (1994)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
-from gladius.baselines import nfxp
 from gladius.baselines.ccp import RenewalBasis
 from gladius.model.choice_sets import NEVER
 from gladius.model.estimate import Estimate, StateFunction
 from gladius.model.frequencies import empirical_transition_probabilities
 from gladius.model.inversion import FreeBasis
-from gladius.model.parametric import FormBasis
+from gladius.model.mdp import action_values, soft_bellman
+from gladius.model.parametric import FormBasis, Model
+from gladius.model.resolvent import Resolvent
 from gladius.model.state_anchor import StateAnchor
-from gladius.own_data.results.factors import Factor, factors_of, frequency_factors
+from gladius.own_data.results.factors import Cells, Factor, factors_of, frequency_factors
 from gladius.own_data.results.weights import SampledForm, SampledFree, of_rows
-from gladius.panel.record import Counts, Transitions, grid_positions, index_rows
+from gladius.panel.moves import (
+    Table,
+    ahead,
+    arrivals,
+    dense,
+    departures,
+    each,
+    entries,
+    replaced,
+    tabulated,
+)
+from gladius.panel.record import Transitions, grid_positions, index_rows
 from gladius.panel.ties import TIE
+from gladius.solvers.choice_logit import without_rounding
+from gladius.solvers.newton import newton_step
 from gladius.solvers.threads import one_thread
 from gladius.validate import Array, InputError, Integers, check_choice
 
-Blocks = Iterator[tuple[Array, Array]]
+Blocks = Iterator[tuple[Array, Table]]
 Kind = str | Mapping[str, Any]  # {"cluster": columns} names what observations are grouped by
 KINDS = ("model", "cluster", "outer")
 EVERY_KIND = (*KINDS, "robust")
@@ -63,8 +76,8 @@ class Influence:
 
     Attributes:
         choice: (S, A, k) by its choice.
-        move: (A, S, S + 1, k) by its transition; the last entry is the end of a path.
-        counts: (A, S, S + 1) observations of each cell, of those whose next state was observed.
+        move: (M, k) by its transition.
+        cells: the M observed transitions, of those whose next state was observed.
         visits: (S, A) choices.
         inverse: (k, k) the covariance if P is known: I^-1, or what takes its place.
         unseen: (k, k) variance of transitions that were seen once, and so show none.
@@ -72,7 +85,7 @@ class Influence:
 
     choice: Array
     move: Array
-    counts: Array
+    cells: Cells
     visits: Array
     inverse: Array
     unseen: Array
@@ -80,7 +93,7 @@ class Influence:
     @property
     def covariance(self) -> Array:
         """(k, k) from the model: I^-1 + I^-1 N I^-1."""
-        noise = np.einsum("ast,astk,astl->kl", self.counts, self.move, self.move)
+        noise = (self.move * self.cells.number[:, None]).T @ self.move
         return np.asarray(self.inverse + noise + self.unseen)
 
     @property
@@ -112,7 +125,8 @@ class Influence:
         s, t = (grid_positions(states, x) for x in (data.states, data.next_states))
         t = np.where(data.done, len(states), t)
         scores = np.reshape(weights, (-1, 1)) * self.choice[s, data.actions]
-        each = scores + data.followed[:, None] * self.move[data.actions, s, t]
+        cell = self.cells.places(data.actions, s, t)
+        each = scores + data.followed[:, None] * self.move[cell]
         each *= np.reshape(sampling, (-1, 1))
         tables = [sum_of_squares(each, label) for label in groups]
         if len(groups) == 1:
@@ -187,8 +201,8 @@ def in_words(kind: Kind) -> str:
 
 
 def influence(
-    counts: Array,
-    transition: Array,
+    cells: Cells,
+    transition: Table,
     design: Array,
     q: Array,
     discount: float,
@@ -197,12 +211,12 @@ def influence(
     visits: Array | None = None,
     squares: Array | None = None,
     penalty: Array | None = None,
-    rows: Array | None = None,
+    rows: Cells | None = None,
 ) -> Influence:
     """The table of one data set.
 
     Args:
-        counts: (A, S, S + 1) observations of (s, a, s'), the last of ends of paths.
+        cells: the observed transitions.
         transition: (A, S, S) P or P-hat.
         design: (S, A, k) dr / dtheta.
         q: (S, A) at theta-hat.
@@ -211,17 +225,17 @@ def influence(
         visits: (S, A) choices as the criterion counts them, by default n(s, a).
         squares: (S,) sums of their squared weights, where these are not 1.
         penalty: (k, k) second derivative of a penalty on theta, by default none.
-        rows: (A, S, S + 1) observations of (s, a, s'), where `counts` are of weighted ones.
+        rows: the same without weights, where `cells` are of weighted observations.
 
     Raises:
         InputError: the choices do not identify theta, or the table is too large.
     """
-    check_table(design.shape[0], *design.shape[1:])
+    check_table(len(cells.number) + design[..., 0].size, design.shape[2])
     v = logsumexp(q, axis=1)
-    visits = counts.sum(axis=2).T if visits is None else visits
+    visits = cells.total.T if visits is None else visits
     policy = np.exp(q - v[:, None])
-    system = np.eye(len(v)) - discount * np.einsum("sa,ast->st", policy, transition)
-    dv = np.linalg.solve(system, np.einsum("sa,sak->sk", policy, design))
+    resolvent = Resolvent.of(policy, transition, discount)
+    dv = resolvent.solve(np.einsum("sa,sak->sk", policy, design))
     score = design + discount * np.moveaxis(transition @ dv, 0, 1) - dv[:, None]
     g = visits.sum(axis=1)[:, None, None] * policy[..., None] * score
     information = np.einsum("sak,sal->kl", g, score)
@@ -230,22 +244,21 @@ def influence(
     if squares is not None:
         spread = np.einsum("s,sa,sak,sal->kl", squares, policy, score, score)
         choices = inverse @ spread @ inverse
-    arrivals = np.einsum("sak,ast->tk", g, transition)
-    u = np.linalg.solve(system.T, arrivals)
+    u = resolvent.solve_transposed(arrivals(transition, g))
     psi = (g + discount * policy[..., None] * u[:, None]) @ inverse
     psi = -discount * np.swapaxes(psi, 0, 1)  # (A, S, k), I^-1 included
-    move, unseen = np.zeros((*counts.shape, len(inverse))), np.zeros_like(inverse)
+    move, unseen = np.zeros((len(cells.number), len(inverse))), np.zeros_like(inverse)
     for factor in factors:
-        move += factor.influence(counts, transition, v, psi)
-        unseen += factor.unseen(counts if rows is None else rows, transition, v, psi)
-    return Influence(score @ inverse, move, counts, visits, choices, unseen)
+        move += factor.influence(cells, transition, v, psi)
+        unseen += factor.unseen(cells if rows is None else rows, transition, v, psi)
+    return Influence(score @ inverse, move, cells, visits, choices, unseen)
 
 
-def check_table(states: int, actions: int, parameters: int) -> None:
+def check_table(rows: int, parameters: int) -> None:
     """Raise where a table of influences would not fit into memory."""
-    if states * (states + 1) * actions * parameters > LARGEST_TABLE:
-        hint = f"too many for the influences of {parameters} parameters: use `bootstrap`"
-        raise InputError("states", states, hint)
+    if rows * parameters > LARGEST_TABLE:
+        hint = f"too many for the influences on {parameters} parameters: use `bootstrap`"
+        raise InputError("transitions", f"{rows} distinct ones", hint)
 
 
 def inverse_of(information: Array) -> Array:
@@ -312,14 +325,12 @@ class FormErrors(Errors):
     def table(self) -> Influence:
         """The influences on theta-hat."""
         model = self.basis.model
-        counts = cell_counts(model.counts, model.position, len(model.states))
+        cells = Cells.of(model.counts, model.position, len(model.states))
         given = model.transition[0], model.design, self.q(model.states), model.discount
         visits, squares, _ = self.basis.weights or (model.visits[0], None, 1.0)
-        rows: Array | None = None
-        if isinstance(self.basis, SampledForm):
-            rows = row_counts(self.basis)
+        rows = row_cells(self.basis) if isinstance(self.basis, SampledForm) else None
         factors = factors_of(model)
-        return influence(counts, *given, factors, visits=visits, squares=squares, rows=rows)
+        return influence(cells, *given, factors, visits=visits, squares=squares, rows=rows)
 
     @one_thread()
     def draws(self, theta: Array, number: int, rng: np.random.Generator) -> Blocks:
@@ -332,28 +343,20 @@ class FormErrors(Errors):
             return
         model, inverse = self.basis.model, self.table().inverse
         if model.is_known:
-            drawn = rng.multivariate_normal(theta, inverse, number)
-            yield drawn, np.broadcast_to(model.transition[0], (number, *model.transition.shape[1:]))
+            yield rng.multivariate_normal(theta, inverse, number), each(model.transition[0], number)
         elif model.transition_model is None:
-            for shifted, transition in noisy(self.basis, theta, number, rng):
+            near = Near.of(self.basis, theta, self.q)
+            for transition in drawn(self.basis, number, rng):
+                shifted = theta + near.step(transition)
                 noise = rng.multivariate_normal(np.zeros(len(theta)), inverse, len(shifted))
                 yield shifted + noise, transition
 
 
-def row_counts(basis: SampledForm) -> Array:
-    """(A, S, S + 1) observations of (s, a, s') without their weights, on the grid of the model."""
+def row_cells(basis: SampledForm) -> Cells:
+    """The observed transitions without their weights, on the grid of the model."""
     model = basis.model
     position = model.position[grid_positions(model.counts.states, basis.rows.states)]
-    return cell_counts(basis.rows, position, len(model.states))
-
-
-def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
-    """(A, S, S + 1) transitions of the first data set on a grid, the last of ends of paths."""
-    moves = counts.moves[0]
-    table = np.zeros((len(moves), states, states + 1))
-    table[:, position[:, None], position] = moves
-    table[:, position, -1] = counts.followed[0].T - moves.sum(axis=2)
-    return table
+    return Cells.of(basis.rows, position, len(model.states))
 
 
 @dataclass(frozen=True)
@@ -385,12 +388,12 @@ class FreeErrors(Errors):
         """The influences on the rewards by action, without the anchor."""
         counts, (size, actions) = self.basis.counts, self.basis.counts.visits.shape[1:]
         others = np.delete(np.arange(actions), self.basis.anchor.action)
-        check_table(size, actions, size * len(others))
+        check_table(size * actions, size * len(others))
         design = np.einsum("st,ab->sabt", np.eye(size), np.eye(actions)[:, others])
         penalty: Array | None = None
-        rows: Array | None = None
+        rows: Cells | None = None
         if isinstance(self.basis, SampledFree):
-            rows = cell_counts(self.basis.rows, np.arange(size), size)
+            rows = Cells.of(self.basis.rows, np.arange(size), size)
         if self.basis.roughness is not None:
             penalty = np.kron(np.eye(len(others)), self.basis.roughness).astype(np.float64)
         pseudo_count = np.broadcast_to(self.basis.pseudo_count, (size, actions))
@@ -398,7 +401,7 @@ class FreeErrors(Errors):
         if np.any(closed):
             penalty = np.diag(closed.astype(float))
         return influence(
-            cell_counts(counts, np.arange(size), size),
+            Cells.of(counts, np.arange(size), size),
             self.basis.p_hat.transition[0],
             design.reshape(size, actions, -1),
             self.basis.q,
@@ -416,13 +419,17 @@ class FreeErrors(Errors):
             return frequency_factors(counts, basis.p_hat)
         change, grid = basis.anchor.exchange, counts.states
         own = change.counts(counts)
-        rows: Callable[[Any], Any] = partial(change.rows, grid)
+        at = np.arange(len(grid))
+        cells = Cells.of(own, at, len(grid))
+        rows: Any = change.rows
+        numbers = rows(grid, np.indices(cells.shape)[0])  # (A, S) of the other numbering
+        order = np.lexsort((cells.after, cells.state, numbers[cells.action, cells.state]))
         return tuple(
             Factor(
-                rows(one.uses),
-                rows(one.feeds),
-                rows(one.outcome),
-                one.worth and exchanged_worth(rows, one.worth),
+                (numbers[one.users[:2]], *one.users[1:]),
+                np.asarray(rows(grid, one.feeds)),
+                one.outcome[order],
+                one.worth,
             )
             for one in frequency_factors(own, empirical_transition_probabilities(own))
         )
@@ -434,18 +441,13 @@ class FreeErrors(Errors):
         is_few = rows.followed[0] < self.basis.fewest
         found = ~is_few
         if self.basis.fewest:
-            systems = np.eye(len(is_few)) - self.basis.discount * self.basis.p_hat.transition[0]
+            hint = "ask for no intervals of r, or take a method with a form of the reward"
+            transition = dense(self.basis.p_hat.transition[0], hint)
+            systems = np.eye(len(is_few)) - self.basis.discount * transition
             uses = np.abs(systems @ np.linalg.inv(systems[a])) > SHARE * (1 + TIE)  # (A, S, S)
             found &= ~np.any(uses & is_few[:, a], axis=2).T
         found[:, a] = True
         return np.asarray(found & self.basis.counts.present[0][:, None])
-
-
-def exchanged_worth(
-    rows: Callable[[Array], Array], worth: Callable[[Array], Array]
-) -> Callable[[Array], Array]:
-    """A factor's worth with exchanged actions."""
-    return lambda v: rows(worth(v))
 
 
 @runtime_checkable
@@ -485,6 +487,7 @@ def errors_of(estimate: Estimate) -> Errors | None:
 def shift_by_frequencies(
     basis: FormBasis,
     theta: Array,
+    q: StateFunction,
     draws: int,
     rng: np.random.Generator,
     *,
@@ -493,7 +496,8 @@ def shift_by_frequencies(
     """(k,) how far errors of P-hat move theta-hat.
 
     It is the mean shift when P-hat gets the noise of its frequencies once more. It shows about a
-    third of the bias that the noise causes, or a fifth to a half with finite dependence. With
+    third of the bias that the noise causes, or a fifth to a half with finite dependence. What is
+    linear in the noise has mean zero and is left out of each draw, so that a few are enough. With
     `is_borrowed` it is the standard deviation of theta-hat where each row that was never followed
     is that of one observation. If moves differ by state, the other states say no more of such a
     row.
@@ -501,52 +505,164 @@ def shift_by_frequencies(
     Args:
         basis: of a model with transition probabilities by frequencies.
         theta: (k,) theta-hat.
+        q: Q-hat of states of the grid.
         draws: number of them.
         rng: draws them.
         is_borrowed: whether it is of the rows that were never followed.
     """
-    blocks = noisy(basis, theta, draws, rng, is_borrowed=is_borrowed)
-    shift = np.concatenate([found for found, _ in blocks]) - theta
+    near, found = None if isinstance(basis, RenewalBasis) else Near.of(basis, theta, q), []
+    for transition in drawn(basis, draws, rng, is_borrowed=is_borrowed):
+        if isinstance(basis, RenewalBasis):
+            found.append(basis.refit(transition) - theta)
+        elif near is not None:
+            linear = near.linear(transition)
+            found.append(linear if is_borrowed else near.step(transition) - linear)
+    shift = np.concatenate(found)
     return np.asarray(shift.std(axis=0) if is_borrowed else shift.mean(axis=0))
 
 
-def noisy(
-    basis: FormBasis,
-    theta: Array,
-    draws: int,
-    rng: np.random.Generator,
-    *,
-    is_borrowed: bool = False,
-) -> Blocks:
-    """Blocks of (n, k) theta and (n, A, S, S) P, with the noise of frequencies once more.
+@dataclass(frozen=True)
+class Near:
+    """Maximum likelihood at transition probabilities near P-hat, by what holds at P-hat.
 
-    Each draw counts as many transitions of every (s, a) anew, by P-hat. It takes one Newton step of
-    maximum likelihood from theta-hat, or the method's refit where it has one. With `is_borrowed` it
+    The factors of one system, I - beta P-hat_pi, serve all P. Two corrections by them leave an
+    error of third order in P - P-hat in V and dV, and a step of Newton's one of third order too.
+    """
+
+    model: Model
+    visits: Array  # (S, A) choices as the criterion counts them
+    theta: Array  # (k,) theta-hat, and what belongs to it: (S,) V, (S, k) dV and (S,) u
+    v: Array
+    dv: Array
+    u: Array
+    resolvent: Resolvent
+    hessian: Array  # (k, k)
+
+    @classmethod
+    def of(cls, basis: FormBasis, theta: Array, q: StateFunction) -> Near:
+        """At (k,) theta-hat, whose Q-hat begins the solution."""
+        model, weights = basis.model, basis.weights
+        visits = model.visits[0] if weights is None else weights.visits
+        transition, reward = model.transition[0], model.offset + model.design @ theta
+        start = logsumexp(q(model.states), axis=1)
+        solved = soft_bellman(reward, transition, model.discount, start)
+        resolvent = Resolvent.of(solved.policy, transition, model.discount)
+        dv = resolvent.solve(np.einsum("sa,sak->sk", solved.policy, model.design))
+        expected = model.discount * arrivals(transition, visits[..., None])
+        u = resolvent.solve_transposed(expected - visits.sum(axis=1)[:, None])[:, 0]
+        slope = model.design + model.discount * np.moveaxis(transition @ dv, 0, 1)
+        at = model, visits, theta, solved.v, dv, u, resolvent
+        _, hessian = _derivatives(visits, solved.policy[None], slope[None], u[None])
+        return cls(*at, without_rounding(-hessian, visits.sum(axis=1)[None], slope[None])[0])
+
+    def _solve(self, right: Array, *, transposed: bool = False) -> Array:
+        """(n, S, m) solutions of the system at P-hat, or of its transpose."""
+        flat = np.moveaxis(right, 0, 1).reshape(len(self.v), -1)
+        solve = self.resolvent.solve_transposed if transposed else self.resolvent.solve
+        return np.moveaxis(solve(flat).reshape(len(self.v), *right[:, 0].shape), 1, 0)
+
+    def step(self, transition: Table) -> Array:
+        """(n, k) a step of maximum likelihood from theta-hat at each of (n, A, S, S) P."""
+        model, number = self.model, len(transition)
+        reward, beta = model.offset + model.design @ self.theta, model.discount
+        v, dv, u = (np.tile(x, (number, *[1] * x.ndim)) for x in (self.v, self.dv, self.u))
+        for _ in range(2):
+            q = action_values(np.tile(reward, (number, 1, 1)), transition, beta, v)
+            v = v + self._solve((logsumexp(q, axis=2) - v)[..., None])[..., 0]
+        policy = softmax(
+            action_values(np.tile(reward, (number, 1, 1)), transition, beta, v), axis=2
+        )
+        for left in (1, 1, 0):
+            slope = model.design + beta * np.moveaxis(ahead(transition, dv), 1, 2)
+            dv = dv + left * self._solve(np.einsum("nsa,nsak->nsk", policy, slope) - dv)
+        weight = self.visits + policy * u[..., None]
+        excess = (
+            beta * arrivals(transition, weight[..., None])[..., 0] - self.visits.sum(axis=1) - u
+        )
+        u = u + self._solve(excess[..., None], transposed=True)[..., 0]
+        gradient, hessian = _derivatives(self.visits, policy, slope, u)
+        hessian = without_rounding(-hessian, np.tile(self.visits.sum(axis=1), (number, 1)), slope)
+        return newton_step(-gradient, hessian)[0]
+
+    def linear(self, transition: Table) -> Array:
+        """(n, k) what is linear in P - P-hat of the step at each of (n, A, S, S) P."""
+        model, beta, own = self.model, self.model.discount, self.model.transition[0]
+        q = action_values(model.offset + model.design @ self.theta, own, beta, self.v)
+        policy = softmax(q, axis=1)
+        slope = model.design + beta * np.moveaxis(own @ self.dv, 0, 1)
+        pull = policy[..., None] * (slope - self.dv[:, None]) * self.u[:, None, None]
+        du = self.resolvent.solve_transposed(beta * arrivals(own, pull))
+        x = np.append(self.dv, self.v[:, None], axis=1)
+        gap = np.stack([transition[i] @ x - own @ x for i in range(len(transition))])
+        weight = self.visits + policy * self.u[:, None]
+        gradient = beta * np.einsum("sa,nask->nk", weight, gap[..., :-1])
+        moved = pull + policy[..., None] * du[:, None]
+        gradient += beta * np.einsum("sak,nas->nk", moved, gap[..., -1])
+        return newton_step(-gradient, np.tile(self.hessian, (len(gradient), 1, 1)))[0]
+
+
+def _derivatives(visits: Array, policy: Array, slope: Array, u: Array) -> tuple[Array, Array]:
+    """Gradient (n, k) and Hessian (n, k, k) of the likelihood, as in `nfxp.derivatives`."""
+    centred = slope - np.einsum("nsa,nsak->nsk", policy, slope)[:, :, None]
+    gradient = np.einsum("sa,nsak->nk", visits, centred)
+    covariance = np.einsum("nsak,nsal->nskl", policy[..., None] * centred, centred)
+    return gradient, np.einsum("ns,nskl->nkl", u, covariance)
+
+
+def drawn(
+    basis: FormBasis, draws: int, rng: np.random.Generator, *, is_borrowed: bool = False
+) -> Iterator[Table]:
+    """Blocks of (n, A, S, S) P with the noise of frequencies once more.
+
+    Each draw counts as many transitions of every (s, a) anew, by P-hat. With `is_borrowed` it
     counts one transition of every (s, a) that was never followed, and no other.
     """
-    model, weights = basis.model, basis.weights
-    cells = cell_counts(model.counts, model.position, len(model.states))
-    choices = model.visits[:1] if weights is None else weights.visits[None]
-    times = total = cells.sum(axis=2)
+    model = basis.model
+    cells = Cells.of(model.counts, model.position, len(model.states))
+    own, total, shape = model.transition[0], cells.total, cells.shape
+    times = row_cells(basis).total if isinstance(basis, SampledForm) else total
     if is_borrowed:
-        ends = np.maximum(1 - model.transition[0].sum(axis=2, keepdims=True), 0.0)
-        cells = np.concatenate([model.transition[0], ends], axis=2)
-        cells, times = cells / cells.sum(axis=2, keepdims=True), (times == 0).astype(float)
-        total = times
-    elif isinstance(basis, SampledForm):
-        times = row_counts(basis).sum(axis=2)
-    seen = times > 0
-    shares = np.maximum(cells[seen] / total[seen][:, None], 0.0)  # of ends, zero but for rounding
-    size = max(1, LARGEST_TABLE // model.transition[0].size)
-    for start in range(0, draws, size):
-        number = min(size, draws - start)
-        transition = np.repeat(model.transition[:1], number, axis=0)
-        drawn = rng.multinomial(times[seen].astype(int), shares, size=(number, len(shares)))
-        transition[:, seen] = (drawn / times[seen][:, None])[..., :-1]
-        if isinstance(basis, RenewalBasis):
-            yield basis.refit(transition), transition
-            continue
-        visits = np.repeat(choices, number, axis=0)
-        given = transition, model.design, model.offset, model.discount
-        first = np.tile(theta, (number, 1))
-        yield nfxp.fit_counts(visits, *given, start=first, max_iterations=1).theta, transition
+        pairs = np.argwhere(total == 0)
+        (row, after), chance = entries(own[tuple(pairs.T)])
+        ends = np.maximum(1 - departures(own)[tuple(pairs.T)], 0.0)
+        (last,) = np.nonzero(ends)
+        row, after = np.append(row, last), np.append(after, np.full(len(last), shape[1]))
+        order = np.lexsort((after, row))
+        a, s = pairs[row[order]].T
+        cells = Cells(a, s, after[order], np.append(chance, ends[last])[order], shape)
+        total, times = cells.total, (cells.total > 0).astype(float)
+    kept, size = times[cells.action, cells.state] > 0, int(np.prod(shape))
+    others = np.nonzero(times == 0)
+    block = max(1, LARGEST_TABLE // max(len(kept), 1))
+    chance = np.maximum(cells.number / total[cells.action, cells.state], 0.0)
+    for start in range(0, draws, block):
+        number = min(block, draws - start)
+        counted = _counted(cells, chance, times, number, rng) / times[cells.action, cells.state]
+        moves = kept & (cells.after < shape[1])
+        row = np.arange(number)[:, None] * size + cells.row[moves]
+        column = np.tile(cells.after[moves], number)
+        table = tabulated(
+            row.ravel(), column, counted[:, moves].ravel(), (number, *shape, shape[1])
+        )
+        yield replaced(table, (slice(None), *others), own[others])
+
+
+def _counted(
+    cells: Cells, chance: Array, times: Array, number: int, rng: np.random.Generator
+) -> Array:
+    """(number, M) draws of as many transitions of each pair as `times` (A, S) says."""
+    row, found = cells.row, np.zeros((number, len(cells.row)))
+    first = np.flatnonzero(np.append(True, np.diff(row) > 0)) if len(row) else row
+    length = np.diff(np.append(first, len(row)))
+    most = max(1, LARGEST_TABLE // (number * (int(length.max(initial=0)) + 1)))
+    for part in range(0, len(first), most):
+        begin, size = first[part : part + most], length[part : part + most]
+        width = int(size.max()) + 1
+        at = np.arange(width - 1)
+        is_cell = at < size[:, None]
+        cell = np.where(is_cell, begin[:, None] + at, 0)
+        shares = np.append(np.where(is_cell, chance[cell], 0.0), np.zeros((len(begin), 1)), axis=1)
+        n = times.ravel()[row[begin]].astype(int)
+        numbers = rng.multinomial(n, shares, size=(number, len(begin)))
+        found[:, cell[is_cell]] = numbers[..., :-1][:, is_cell]
+    return found

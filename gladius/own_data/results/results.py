@@ -40,6 +40,7 @@ from gladius.own_data.results.saved import save
 from gladius.own_data.results.summary import text_of
 from gladius.own_data.results.weights import fits_of, grid_of, of_rows
 from gladius.panel.anchor import Anchor
+from gladius.panel.moves import dense
 from gladius.panel.record import Transitions, distinct_rows, grid_positions
 from gladius.register import METHODS
 from gladius.solvers.threads import one_thread
@@ -203,8 +204,10 @@ class Results(Estimate):
             hint = "it is for a form, with frequencies of transitions: without `transition`"
             raise InputError("method", self.name, hint)
         theta = np.asarray(self.diagnostics.extra["theta"], dtype=float)
-        shift = shift_by_frequencies(basis, theta, number, generator(rng), is_borrowed=is_borrowed)
-        errors = FormErrors(basis, basis.q or self.q_function).cov("model", self.data)
+        q = basis.q or self.q_function
+        given = basis, theta, q, number, generator(rng)
+        shift = shift_by_frequencies(*given, is_borrowed=is_borrowed)
+        errors = FormErrors(basis, q).cov("model", self.data)
         # a method on cells has a parameter for each, which no name of the form is for
         names = [f"theta_{i}" for i in range(len(theta))] if basis.q else self.params.index
         return pd.Series(shift / np.sqrt(np.diag(errors)), index=names)
@@ -541,10 +544,11 @@ class Results(Estimate):
         _, first = np.unique(self.data.trajectory, return_index=True)
         shares = None if self.weights is None else weights[first] / weights[first].sum()
         start, size = positions(grid.states, self.data.states[first]), len(grid.states)
-        ends = 1.0 - grid.transition[0].sum(axis=2, keepdims=True)
+        transition = dense(grid.transition[0])
+        ends = 1.0 - transition.sum(axis=2, keepdims=True)
         ends[ends < ROW_SUM_TOLERANCE] = 0.0  # rounding ends no path
         choose = Categorical(self.policy(grid.states))
-        move = Categorical(np.concatenate([grid.transition[0], ends], axis=2).reshape(-1, size + 1))
+        move = Categorical(np.concatenate([transition, ends], axis=2).reshape(-1, size + 1))
         state, label = draws.choice(start, size=number, p=shares), np.arange(number)
         blocks = []
         for _ in range(length):

@@ -29,6 +29,7 @@ from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis, Grid, Model, check_start, make_grid, make_model
 from gladius.model.state_anchor import StateAnchor
 from gladius.panel.anchor import Anchor
+from gladius.panel.moves import tabulated
 from gladius.panel.record import Counts, Transitions, grid_positions, group
 from gladius.register import METHODS
 from gladius.validate import Array, InputError, check_finite
@@ -126,12 +127,13 @@ def counts_of(data: Transitions, states: Array, name: str) -> Counts:
     weights = of_rows(data, name)
     s, t = (grid_positions(states, x) for x in (data.states, data.next_states))
     visits, followed = np.zeros((2, len(states), data.number_of_actions))
-    moves = np.zeros((data.number_of_actions, len(states), len(states)))
+    shape = (1, data.number_of_actions, len(states), len(states))
     seen, continues = data.followed, data.followed & ~data.done
     np.add.at(visits, (s, data.actions), weights)
     np.add.at(followed, (s[seen], data.actions[seen]), weights[seen])
-    np.add.at(moves, (data.actions[continues], s[continues], t[continues]), weights[continues])
-    return Counts(states, visits[None], moves[None], followed[None])
+    pair = (data.actions * len(states) + s)[continues]
+    moves = tabulated(pair, t[continues], weights[continues], shape)
+    return Counts(states, visits[None], moves, followed[None])
 
 
 def fits_of(

@@ -44,7 +44,7 @@ from gladius.own_data.erm.estimator import Options
 from gladius.own_data.erm.estimator import fit_counts as fit_gladius
 from gladius.own_data.erm.smooth import LAST_STEP
 from gladius.own_data.results import inference
-from gladius.own_data.results.factors import Factor, frequency_factors, increment_factors
+from gladius.own_data.results.factors import Cells, Factor, frequency_factors, increment_factors
 from gladius.own_data.results.inference import FreeErrors, Influence, groups_of, influence
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Counts, group
@@ -98,9 +98,7 @@ def estimate(counts: Counts, estimator: Estimator) -> tuple[Array, Influence]:
     fitted = fit_counts(
         counts.visits, p_hat.transition, design, np.zeros(design.shape[:2]), BETA, tolerance=1e-12
     )
-    cells = np.zeros((*p_hat.transition.shape[1:3], len(design) + 1))
-    cells[..., :-1] = counts.moves[0]
-    cells[..., -1] = np.maximum(counts.visits[0].T - counts.moves[0].sum(axis=2), 0.0)
+    cells = Cells.of(counts, np.arange(len(design)), len(design))
     args = p_hat.transition[0], design, fitted.q[0], BETA, factors
     return fitted.theta[0], influence(cells, *args)
 
@@ -171,8 +169,10 @@ def test_the_table_is_the_derivative_of_the_estimate_in_each_observation(name: s
     # 1e-4 even where it is small beside that of the choices
     tolerance = 1e-6 * np.abs(table.choice).max() + 1e-4 * np.abs(table.move).max()
     assert np.abs(table.move).max() > 20 * tolerance
-    cells = np.argwhere(table.counts > 1e-9 * MANY)  # no path ends where the rest is rounding
-    for a, s, t in cells[:: len(cells) // 5 | 1]:  # an odd step, so that ends are among them
+    # no path ends where the rest is rounding
+    cells = np.flatnonzero(table.cells.number > 1e-9 * MANY)
+    for m in cells[:: len(cells) // 5 | 1]:  # an odd step, so that ends are among them
+        a, s, t = table.cells.action[m], table.cells.state[m], table.cells.after[m]
         ends = []
         for sign in (1, -1):
             visits, moves = counts.visits.copy(), counts.moves.copy()
@@ -180,7 +180,7 @@ def test_the_table_is_the_derivative_of_the_estimate_in_each_observation(name: s
             moves[0, a, s, t : t + 1] += sign * MANY * 1e-5  # none where the path ends
             ends.append(estimate(Counts(counts.states, visits, moves), estimator)[0])
         slope = (ends[0] - ends[1]) / (2 * MANY * 1e-5)
-        found = table.choice[s, a] + table.move[a, s, t]
+        found = table.choice[s, a] + table.move[m]
         np.testing.assert_allclose(found, slope, rtol=0, atol=tolerance)
 
 
@@ -191,7 +191,7 @@ def test_population_counts_give_the_two_step_bound() -> None:
     moves = visits.T[:, :, None] * expert.world.transition
     counts = Counts(expert.world.features, visits[None], moves[None])
     _, factors = by_frequencies(counts)
-    cells = np.concatenate([moves, np.zeros((*moves.shape[:2], 1))], axis=2)
+    cells = Cells.of(counts, np.arange(len(design)), len(design))
     args = design, expert.world.solution.q, BUS.discount
     for is_known in (True, False):
         used = () if is_known else factors
@@ -211,11 +211,14 @@ def test_few_observations_of_a_row_have_their_sample_variance(cells: Any, seed: 
     own = np.where(n > 0, np.arange(6).reshape(2, 3), -1)
     if own.max() < 0:
         return
-    factor = Factor(own, own, np.zeros((2, 3, 4), dtype=np.int64), None)
+    index = np.nonzero(cells)
+    of_cells = Cells(*index, cells[index], (2, 3))
+    a, s = np.nonzero(n)
+    factor = Factor((a, s, own[a, s]), own, np.zeros_like(index[0]), None)
     transition = (cells / np.maximum(n, 1)[..., None])[..., :3]
-    move = factor.influence(cells, transition, v, psi)
-    found = np.einsum("ast,astk,astl->kl", cells, move, move)
-    found += factor.unseen(cells, transition, v, psi)
+    move = factor.influence(of_cells, transition, v, psi)
+    found = np.einsum("m,mk,ml->kl", of_cells.number, move, move)
+    found += factor.unseen(of_cells, transition, v, psi)
     expected, values = np.zeros((2, 2)), np.append(v, 0.0)
     for a in range(2):
         draws = [np.repeat(values, cells[a, s].astype(int)) for s in range(3)]
@@ -277,11 +280,17 @@ def test_cells_are_counts_of_rows_and_of_ends(data: Transitions) -> None:
     np.add.at(expected, (data.actions, s, np.where(data.done, 7, t)), 1)
     counts, grid = group(data), np.arange(-3.0, 4.0)[:, None]
     at = counts.states[:, 0].astype(int) + 3
-    found = inference.cell_counts(counts, at, 7)
-    np.testing.assert_array_equal(found, expected)
+
+    def table(cells: Cells) -> Array:
+        found = np.zeros((3, 7, 8))
+        np.add.at(found, (cells.action, cells.state, cells.after), cells.number)
+        assert np.all(np.diff(cells.row * 8 + cells.after) > 0)
+        return found
+
+    np.testing.assert_array_equal(table(Cells.of(counts, at, 7)), expected)
     wider = PooledIncrements(grid=grid).on_grid(counts)
     np.testing.assert_array_equal(wider.states, grid)
-    np.testing.assert_array_equal(inference.cell_counts(wider, np.arange(7), 7), expected)
+    np.testing.assert_array_equal(table(Cells.of(wider, np.arange(7), 7)), expected)
 
 
 VALUES = st.floats(-3, 3)
@@ -301,8 +310,9 @@ def test_clustered_errors_are_the_sample_covariance_of_the_sums(
     s, a, t, path = (rows % [3, 2, 5, 4]).T
     names = np.unique(path)
     assume(len(names) > 1)
-    counts = np.zeros((2, 3, 4))
-    table = Influence(choice, move, counts, counts.sum(axis=2).T, np.eye(2), 0.5 * np.eye(2))
+    cells = Cells(*(x.ravel() for x in np.indices((2, 3, 4))), np.zeros(24), (2, 3))
+    rows = move.reshape(24, 2)
+    table = Influence(choice, rows, cells, np.zeros((3, 2)), np.eye(2), 0.5 * np.eye(2))
     seen = t != 4  # elsewhere the next state was not observed, and the choice counts alone
     path_of = path, t == 3, 2
     data = Transitions(line(3)[s], a, line(3)[t % 3], *path_of, followed=seen)

@@ -1,0 +1,201 @@
+"""Sparse tables of moves against arrays, and every method on both forms of the same data."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from linear_models import sample
+
+import gladius
+from gladius import Transitions
+from gladius.baselines.nfxp import fit_counts
+from gladius.model.mdp import TabularMDP
+from gladius.model.resolvent import Resolvent
+from gladius.model.reward_form import LinearReward
+from gladius.own_data.results.inference import Near
+from gladius.panel import moves
+from gladius.panel.moves import Moves
+from gladius.validate import Array, InputError
+
+ENTRIES = st.sampled_from([0.0, 0.0, 0.25, 1.0, 3.0])
+NUMBERS = st.floats(-4, 4)
+
+
+def sparse(table: Array, shared: Any = ()) -> Moves:
+    """The form by entries, in which rows of `shared` are the first of them, stored once."""
+    flat = table.reshape(-1, table.shape[-1])
+    index = np.nonzero(flat)
+    ends = np.append(0, np.cumsum(np.count_nonzero(flat, axis=1)))
+    row = np.arange(len(flat))
+    row[list(shared)] = min(shared, default=0)
+    return Moves(flat[index], index[1], ends, row.reshape(table.shape[:-1]), table.shape[-1])
+
+
+@settings(max_examples=50)
+@given(
+    arrays(float, (2, 3, 4, 4), elements=ENTRIES),
+    st.sets(st.integers(0, 23), max_size=8),
+    arrays(float, (2, 4, 3), elements=NUMBERS),
+    arrays(float, (2, 4, 3, 2), elements=NUMBERS),
+)
+def test_both_forms_have_the_same_sums(table: Array, shared: Any, x: Array, weight: Array) -> None:
+    if shared:
+        table.reshape(-1, 4)[list(shared)] = table.reshape(-1, 4)[min(shared)]
+    own = sparse(table, sorted(shared))
+    assert own.shape == table.shape
+    for one, other in (
+        (moves.ahead(own, x), np.einsum("rast,rtm->rasm", table, x)),
+        (moves.following(own, x[..., 0]), np.einsum("rast,rt->ras", table, x[..., 0])),
+        (moves.arrivals(own, weight), np.einsum("rsam,rast->rtm", weight, table)),
+        (moves.arrivals(own[1], weight), np.einsum("rsam,ast->rtm", weight, table[1])),
+        (moves.ahead(own[0], x), np.einsum("ast,rtm->rasm", table[0], x)),
+        (own[1] @ x[0], table[1] @ x[0]),
+        (moves.departures(own), table.sum(axis=3)),
+        (moves.dense(own[:, 1:, ::2]), table[:, 1:, ::2]),
+        (
+            moves.squares(own[:, 2], x[..., 0], x[..., 1]),
+            np.einsum("rst,rst->r", table[:, 2], (x[:, :, None, 0] + x[:, None, :, 1]) ** 2),
+        ),
+    ):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+    for one, other in zip(moves.entries(own)[0], np.nonzero(table), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(moves.entries(own)[1], table[np.nonzero(table)])
+    both = moves.replaced(moves.stacked([own[0], own[1]]), (0, [1, 2], 3), own[1, 0, :2])
+    expected = table.copy()
+    expected[0, [1, 2], 3] = table[1, 0, :2]
+    np.testing.assert_array_equal(moves.dense(both), expected)
+
+
+@settings(max_examples=50)
+@given(
+    arrays(float, (3, 5, 5), elements=st.sampled_from([0.0, 0.0, 1.0, 2.0])),
+    st.sets(st.integers(0, 14), max_size=8),
+    arrays(float, (5, 3), elements=st.floats(0.1, 1)),
+    arrays(float, (5, 2), elements=NUMBERS),
+    st.floats(0.1, 0.99),
+)
+def test_discounted_sums_solve_the_system(
+    table: Array, shared: Any, policy: Array, right: Array, beta: float
+) -> None:
+    """Also where rows are shared, whose means are unknowns of their own."""
+    if shared:
+        table.reshape(-1, 5)[list(shared)] = table.reshape(-1, 5)[min(shared)]
+    table = table / np.maximum(table.sum(axis=2, keepdims=True), 1.0)
+    policy = policy / policy.sum(axis=1, keepdims=True)
+    system = np.eye(5) - beta * np.einsum("sa,ast->st", policy, table)
+    found = Resolvent.of(policy, sparse(table, sorted(shared)), beta)
+    # its condition is at most 2 / (1 - beta) = 200, the right side at most 4
+    for one, matrix in ((found.solve(right), system), (found.solve_transposed(right), system.T)):
+        np.testing.assert_allclose(one, np.linalg.solve(matrix, right), rtol=0, atol=1e-9)
+
+
+def world(states: int = 12, seed: int = 0) -> TabularMDP:
+    """A chain with moves up to two states up, and by action 1 down; some paths are long."""
+    rng, x = np.random.default_rng(seed), np.arange(states)
+    transition = np.zeros((2, states, states))
+    for sign, table in zip((1, -1), transition, strict=True):
+        for step, chance in enumerate(rng.dirichlet(np.full(3, 5.0))):
+            table[x, np.clip(x + sign * step, 0, states - 1)] += chance
+    reward = np.stack([-2.0 * x / states, np.full(states, -1.0)], axis=1)
+    return TabularMDP(
+        reward, transition, 0.9, np.full(states, 1 / states), x[:, None].astype(float)
+    )
+
+
+def design(states: Array) -> Array:
+    table = np.zeros((len(states), 2, 2))
+    table[:, 0, 0], table[:, 1, 1] = -states[:, 0], -1.0
+    return table
+
+
+GIVEN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -1.0, "discount": 0.9}
+FORM: dict[str, Any] = {"reward": LinearReward(design)}
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "nfxp": ("nfxp", FORM),
+    "ccp": ("ccp", FORM),
+    "mpec": ("mpec", FORM),
+    "ml_irl": ("ml_irl", FORM),
+    "plug_in": ("plug_in", {}),
+    "smooth": ("profiled_erm", {"function_class": "smooth"}),
+    "increments": ("nfxp", FORM | {"transition": gladius.PooledIncrements()}),
+}
+
+
+def holed(data: Transitions) -> Transitions:
+    """Without action 1 in three states, so that it borrows moves there; and with ends of paths."""
+    kept = (data.actions == 0) | (data.states[:, 0] < 9)
+    last = np.append(data.trajectory[1:] != data.trajectory[:-1], True)
+    return Transitions(data.states, data.actions, data.next_states, data.trajectory, last).take(
+        kept
+    )
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of what is borrowed
+@pytest.mark.parametrize("name", [*METHODS, *(f"{name}, holed" for name in METHODS)])
+def test_every_method_has_the_same_numbers_on_both_forms(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Estimate, errors by two kinds, what the noise of frequencies moves, and a change's effect."""
+    method, options = METHODS[name.removesuffix(", holed")]
+    data = sample(world(), 300, 20, np.random.default_rng(1))
+    if name.endswith("holed"):
+        if method == "ml_irl":
+            return  # which needs whole paths
+        data = holed(data)
+    at, found = np.arange(12.0)[:, None], list[list[Array]]()
+    grid = np.arange(12.0)[:, None] + 0.75 * (name != "mpec")  # between states, and beyond
+    for small in (100, 0):
+        monkeypatch.setattr(moves, "SMALL", small)
+        fit = gladius.fit(data, method, **GIVEN, **options)
+        assert fit.diagnostics.status == "ok"
+        found.append([fit.q(grid), fit.reward_function(grid)])
+        found[-1] += [fit.reward_errors(at, kind) for kind in ("model", "robust")]
+        if method != "plug_in" and "transition" not in options and options.get("reward"):
+            shifts = [fit.shift_by_frequencies(), fit.shift_by_frequencies(is_borrowed=True)]
+            found[-1] += [shift.fillna(0.0).to_numpy() for shift in shifts]
+            effect = fit.counterfactual(reward={"action 0": 0.2}, draws=5)
+            found[-1] += [effect[["before", "after", "se"]].to_numpy()]
+    for one, other in zip(*found, strict=True):
+        # the last steps of a search are a millionth of a standard error
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_what_takes_a_table_says_so_where_it_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = sample(world(), 100, 20, np.random.default_rng(1))
+    monkeypatch.setattr(moves, "SMALL", 0)
+    monkeypatch.setattr(moves, "LARGEST_TABLE", 100)
+    with pytest.raises(InputError, match=r"too large.*nfxp, ccp or plug_in"):
+        gladius.fit(data, "iq_learn", **GIVEN)
+    assert gladius.fit(data, "plug_in", **GIVEN).diagnostics.status == "ok"
+
+
+@settings(max_examples=10, deadline=None)
+@given(arrays(float, (2, 12, 2), elements=st.floats(-1, 1)))
+def test_the_linear_part_is_the_derivative_of_the_step(noise: Array) -> None:
+    """And the step is that of a solution from scratch, up to the third order in the noise."""
+    data = sample(world(), 300, 20, np.random.default_rng(1))
+    fit = gladius.fit(data, "nfxp", **GIVEN, **FORM)
+    basis: Any = fit.basis
+    near = Near.of(basis, fit.params.to_numpy(), fit.q_function)
+    own = near.model.transition[0]
+    other = np.zeros_like(own)
+    for a, s in np.ndindex(own.shape[:2]):
+        to = np.flatnonzero(own[a, s])[:2]
+        if len(to) == 2:
+            other[a, s, to] = [noise[a, s, 0], -noise[a, s, 0]]
+    # at a ten-thousandth of the noise what is not linear is less than a hundredth
+    small = own + 1e-4 * other
+    np.testing.assert_allclose(
+        near.linear(small[None]), near.step(small[None]), rtol=1e-2, atol=1e-6
+    )
+    for size in (0.02, -0.02):
+        moved = own + size * other
+        given = moved[None], near.model.design, near.model.offset, 0.9
+        one_step: dict[str, Any] = {"start": near.theta[None], "max_iterations": 1}
+        exact = fit_counts(near.visits[None], *given, **one_step).theta - near.theta
+        gap = np.abs(near.step(moved[None]) - exact).max()
+        assert gap <= 0.02 * np.abs(exact).max() + 1e-6  # of third order
