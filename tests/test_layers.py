@@ -274,8 +274,8 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
-STATEMENTS = {"gladius": 6_871, "gladius/own_data": 5_070, "proofs_checks": 6_962}
-STATEMENTS |= {"reproduce": 8_117, "tests": 18_893}
+STATEMENTS = {"gladius": 6_871, "gladius/own_data": 5_071, "proofs_checks": 6_962}
+STATEMENTS |= {"reproduce": 8_117, "tests": 18_894}
 
 
 def sources(package: str) -> dict[str, str]:
@@ -377,8 +377,9 @@ def test_every_room_says_what_is_in_it_and_where_to_start() -> None:
             assert "import" in text, path
 
 
-# lines of all definitions that a method's `fit` reaches, as the median over methods; it only falls
-READING_DISTANCE = 1_354
+# lines of all definitions that a method's `fit` reaches, as the median over methods; it only falls,
+# but for 267 lines of tables of moves by their entries, without which a fit takes S^2 numbers
+READING_DISTANCE = 1_621
 
 
 def length(module: str, name: str) -> int:
