@@ -275,7 +275,7 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
 STATEMENTS = {"gladius": 6_871, "gladius/own_data": 5_071, "proofs_checks": 6_962}
-STATEMENTS |= {"reproduce": 8_117, "tests": 18_894}
+STATEMENTS |= {"reproduce": 8_117, "tests": 18_913}
 
 
 def sources(package: str) -> dict[str, str]:
