@@ -252,8 +252,8 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
-STATEMENTS = {"gladius": 6_926, "gladius/own_data": 5_516, "proofs_checks": 6_987}
-STATEMENTS |= {"reproduce": 8_304, "tests": 20_433}
+STATEMENTS = {"gladius": 6_926, "gladius/own_data": 5_517, "proofs_checks": 6_987}
+STATEMENTS |= {"reproduce": 8_304, "tests": 20_453}
 
 
 def sources(package: str) -> dict[str, str]:
@@ -302,8 +302,14 @@ def test_every_room_says_what_is_in_it_and_where_to_start() -> None:
             assert "import" in text, path
 
 
+<<<<<<< HEAD
 # lines of all definitions that a method's `fit` reaches, as the median over methods; it only falls
 READING_DISTANCE = 1_421
+=======
+# lines of all definitions that a method's `fit` reaches, as the median over methods; it only falls,
+# but for 267 lines of tables of moves by their entries, without which a fit takes S^2 numbers
+READING_DISTANCE = 1_621
+>>>>>>> sparse
 
 
 def length(module: str, name: str) -> int:

@@ -53,6 +53,7 @@ MEMORY = (
 REMEMBERED = 1e-3  # p-value of a warning that choices depend on the history
 SHIFT = 0.5  # standard errors
 DRAWS = 5  # of the noise of frequencies: what is linear in it, most of it, is left out
+MORE_DRAWS = 25  # of finite dependence, where it is not left out
 # of what fixes the level of V, in states where the anchor was never taken: warn, raise
 WITHOUT, MOST_WITHOUT = 0.05, 0.3
 DIFFERENT = 1e-4  # p-value of equal increments
@@ -334,8 +335,8 @@ def _warn_of_transitions(results: Results, where: str) -> None:
     if (sets := sets_of(results.data)) is not None:
         borrows &= sets(states)
     try:
-        draws = {} if isinstance(basis, RenewalBasis) else {"draws": DRAWS}
-        shifts = [results.shift_by_frequencies(**draws).abs()]
+        draws = MORE_DRAWS if isinstance(basis, RenewalBasis) else DRAWS
+        shifts = [results.shift_by_frequencies(draws).abs()]
         if borrows.any():
             shifts.append(results.shift_by_frequencies(is_borrowed=True))
     except InputError:  # it has no standard errors

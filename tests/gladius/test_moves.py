@@ -1,5 +1,6 @@
 """Sparse tables of moves against arrays, and every method on both forms of the same data."""
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -199,3 +200,24 @@ def test_the_linear_part_is_the_derivative_of_the_step(noise: Array) -> None:
         exact = fit_counts(near.visits[None], *given, **one_step).theta - near.theta
         gap = np.abs(near.step(moved[None]) - exact).max()
         assert gap <= 0.02 * np.abs(exact).max() + 1e-6  # of third order
+
+
+@pytest.mark.parametrize("name", ["nfxp", "ccp", "ml_irl", "plug_in"])
+def test_no_fit_takes_memory_with_the_square_of_the_states(name: str) -> None:
+    """An array of moves of 1,500 states and two actions takes 36 MB, and each copy as much."""
+    rng, states = np.random.default_rng(0), 1_500
+    state, paths, actions = rng.integers(states, size=400), [], []
+    for _ in range(100):
+        paths.append(state)
+        actions.append(rng.integers(2, size=400))
+        up = np.where(actions[-1] == 0, 1, -1) * rng.integers(4, size=400)
+        state = np.clip(state + up, 0, states - 1)
+    path = np.stack([*paths, state], axis=1)[..., None] / states
+    data = Transitions.from_paths(path, np.stack(actions, axis=1))
+    method, options = METHODS[name]
+    tracemalloc.start()
+    fit = gladius.fit(data, method, **GIVEN, **options)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert fit.diagnostics.status == "ok"
+    assert peak < 36e6

@@ -311,8 +311,9 @@ def test_the_default_where_states_do_not_repeat() -> None:
     world = one_input(np.tile(0.4 * LEVELS, (20, 1)), inputs=1)
     data = world.simulate(60, np.random.default_rng(10))
     assert gladius.fit(data, **KNOWN).method == "profiled_erm sparse"
+    few = data.take(np.arange(len(data)) < 300)  # the same states, of which fewer repeat
     with pytest.raises(InputError, match="hardly repeat"):
-        gladius.fit(data, **KNOWN, function_class="smooth")
+        gladius.fit(few, **KNOWN, function_class="smooth")
 
 
 def test_an_action_that_always_ends_the_path_has_no_next_value() -> None:
