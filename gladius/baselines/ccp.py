@@ -244,8 +244,8 @@ def check_renewal(
     first = np.bincount(t[s == 0], values[s == 0], minlength=own.shape[-1])
     near = np.abs(values - first[t]) <= SAME_ROW
     # of the entries of the first row each other row has all, if so many are near one that is not 0
-    kept = np.bincount(s[near & (first[t] > SAME_ROW)], minlength=len(own))
-    if not np.all(near) or np.any(kept != np.count_nonzero(first > SAME_ROW)):
+    nearby = np.bincount(s[near & (first[t] > SAME_ROW)], minlength=len(own))
+    if not np.all(near) or np.any(nearby != np.count_nonzero(first > SAME_ROW)):
         hint = "its next state depends on the state, so it is no renewal: anchor one that is, "
         hint += "give true transition probabilities, or do without finite_dependence"
         raise InputError("anchor_action", action, hint)

@@ -161,7 +161,7 @@ def cell_design(
 # The partition.
 
 
-class Moves:
+class MoveCodes:
     """The observed moves, with x, (x, a), x' and (x, a, x') as codes."""
 
     def __init__(self, data: Transitions) -> None:
@@ -197,7 +197,7 @@ def grow(data: Transitions) -> tuple[Partition, list[float]]:
 
     Splits are greedy, the best of cells, features and thresholds at a time (ties: the first).
     """
-    moves, partition = Moves(data), Partition()
+    moves, partition = MoveCodes(data), Partition()
     thresholds = [candidates(data.states[:, j]) for j in range(1, data.states.shape[1])]
     cell = next_cell = np.zeros(len(data), dtype=np.int64)
     decision, transition = moves.score_terms(cell, next_cell, 1)

@@ -31,6 +31,7 @@ from gladius.validate import Array, InputError, shaped
 
 SAME_DISPLACEMENT = 16 * np.finfo(float).eps  # 0.3 - 0.2 and 0.2 - 0.1 are one displacement
 FEW_ROWS_A_PAIR, LEAST_ROWS_A_PAIR = 5.0, 3.0  # warn, raise
+LEAST_ROWS_A_MOVE = 1.5  # where tables are of moves
 FEW_ROWS = 100  # observations below which the support is not tested
 TIE = 1e-12  # log-likelihoods this close (relative) differ by the order of summation alone
 
@@ -113,17 +114,18 @@ class TransitionProbabilities:
 
 
 def check_support(counts: Counts) -> None:
-    """Raise where pairs (s, a) hardly repeat, and warn where that is nearly so.
+    """Raise where pairs (s, a) or, with many states, moves hardly repeat; warn of pairs nearly so.
 
     It looks at the rows a visited pair, of which raw continuous mileage, where every observation is
     a state of its own, has one. How far the noise of frequencies moves a parameter grows with the
     number of pairs too; `Results.shift_by_frequencies` measures it.
+
+    Of moves (s, a, s') each may be seen once though the pairs repeat: then states lead almost
+    anywhere, frequencies tell little of where, and a solution in them fills memory.
     """
     pairs = np.count_nonzero(counts.visits, axis=(1, 2))
     rows = np.where(counts.size < FEW_ROWS, np.inf, counts.size / pairs)
     worst = int(np.argmin(rows))
-    if rows[worst] >= FEW_ROWS_A_PAIR:
-        return
     value = f"{pairs[worst]} pairs (s, a) in {counts.size[worst]:.0f} rows"
     hint = (
         f"the states hardly repeat, with {rows[worst]:.1f} rows a pair, so that frequencies say"
@@ -132,7 +134,20 @@ def check_support(counts: Counts) -> None:
     )
     if rows[worst] < LEAST_ROWS_A_PAIR:
         raise InputError("states", value, hint)
-    warnings.warn(f"states = {value}: {hint}", stacklevel=2)
+    if rows[worst] < FEW_ROWS_A_PAIR:
+        warnings.warn(f"states = {value}: {hint}", stacklevel=2)
+    if isinstance(counts.moves, Moves):
+        (r, *_), _ = entries(counts.moves)
+        number = np.bincount(r, minlength=len(counts.size))
+        repeats = np.where(counts.size < FEW_ROWS, np.inf, counts.size / np.maximum(number, 1))
+        least = int(np.argmin(repeats))
+        if repeats[least] < LEAST_ROWS_A_MOVE:
+            value = f"{number[least]} moves (s, a, s') in {counts.size[least]:.0f} rows"
+            hint = (
+                f"the moves hardly repeat, with {repeats[least]:.1f} rows each: coarsen the states,"
+                " give transition=, or use fit(..., function_class='sparse'), which works on rows"
+            )
+            raise InputError("states", value, hint)
 
 
 def empirical_transition_probabilities(counts: Counts) -> TransitionProbabilities:
@@ -159,8 +174,8 @@ def empirical_transition_probabilities(counts: Counts) -> TransitionProbabilitie
     shifts, shift_of = _displacements(grid, start, end)
 
     def pool(own: NDArray[np.bool_], total: float, present: NDArray[np.bool_]) -> Pooled:
-        moved = shift_of[pair[own]]
-        by_shift = np.bincount(moved, number[own], minlength=len(shifts)) / total
+        own_shift = shift_of[pair[own]]
+        by_shift = np.bincount(own_shift, number[own], minlength=len(shifts)) / total
         by_destination = np.bincount(t[own], number[own], minlength=len(grid)) / total
         shift_fit, fit = (float(xlogy(p, p).sum()) for p in (by_shift, by_destination))
         if shift_fit >= fit - TIE * abs(fit):

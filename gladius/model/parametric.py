@@ -231,8 +231,8 @@ def _check_against_data(transition: Table, counts: Counts, position: Integers) -
     field = "transition.probabilities"
     (_, a, s, t), _ = entries(counts.moves)
     moves = np.ravel_multi_index((a, position[s], position[t]), transition.shape)
-    known = np.ravel_multi_index(entries(transition)[0], transition.shape)
-    excluded = np.flatnonzero(~np.isin(moves, known))
+    possible = np.ravel_multi_index(entries(transition)[0], transition.shape)
+    excluded = np.flatnonzero(~np.isin(moves, possible))
     if len(excluded):
         first = excluded[np.argmin(moves[excluded])]
         act, i, j = int(a[first]), int(s[first]), int(t[first])

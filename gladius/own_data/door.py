@@ -52,7 +52,7 @@ MEMORY = (
 )
 REMEMBERED = 1e-3  # p-value of a warning that choices depend on the history
 SHIFT = 0.5  # standard errors
-DRAWS = 5  # of the noise of frequencies: what is linear in it, most of it, is left out
+DRAWS = 15  # of the noise of frequencies: what is linear in it, most of it, is left out
 MORE_DRAWS = 25  # of finite dependence, where it is not left out
 # of what fixes the level of V, in states where the anchor was never taken: warn, raise
 WITHOUT, MOST_WITHOUT = 0.05, 0.3

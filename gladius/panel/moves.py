@@ -77,7 +77,7 @@ Table: TypeAlias = Array | Moves
 
 
 def _of_matrix(matrix: csr_matrix, row: Integers) -> Moves:
-    columns, ends = (part.astype(np.int64) for part in (matrix.indices, matrix.indptr))
+    columns, ends = (index.astype(np.int64) for index in (matrix.indices, matrix.indptr))
     return Moves(matrix.data, columns, ends, row, matrix.shape[1])
 
 
@@ -172,13 +172,13 @@ def following(table: Table, v: Array) -> Array:
     return ahead(table, v[..., None])[..., 0]
 
 
-def squares(table: Table, left: Array, right: Array) -> Array:
-    """(R,) sums of the entries of (R, S, S) times (left(s) + right(s'))^2, both (R, S)."""
+def squares(table: Table, before: Array, after: Array) -> Array:
+    """(R,) sums of the entries of (R, S, S) times (before(s) + after(s'))^2, both (R, S)."""
     if not isinstance(table, Moves):
-        gap = left[:, :, None] + right[:, None, :]
+        gap = before[:, :, None] + after[:, None, :]
         return np.asarray(np.sum(table * gap**2, axis=(1, 2)))
     (r, s, t), number = entries(table)
-    gap = left[r, s] + right[r, t]
+    gap = before[r, s] + after[r, t]
     return np.bincount(r, number * gap**2, minlength=len(table)).astype(np.float64)
 
 
@@ -194,9 +194,9 @@ def replaced(table: Table, index: Any, rows: Table) -> Table:
     """The table with other rows at an index of its leading axes; an array is changed in place."""
     if isinstance(table, Moves) and isinstance(rows, Moves):
 
-        def put(parts: Sequence[Integers]) -> Integers:
-            row = parts[0].copy()
-            row[index] = parts[1]
+        def put(pair: Sequence[Integers]) -> Integers:
+            row = pair[0].copy()
+            row[index] = pair[1]
             return row
 
         return _joined([table, rows], put)

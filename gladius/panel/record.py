@@ -49,7 +49,8 @@ def index_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]]:
 
 def _whole_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]] | None:
     """`index_rows` without sorting; None unless all are whole numbers with few combinations."""
-    if 0 in (blocks[0].shape[1], *map(len, blocks)):
+    is_text = any(block.dtype.kind not in "fiu" for block in blocks)
+    if is_text or 0 in (blocks[0].shape[1], *map(len, blocks)):
         return None
     columns = [[block[:, k] for block in blocks] for k in range(blocks[0].shape[1])]
     low, high = (

@@ -173,11 +173,6 @@ OTHERS: list[tuple[Call, dict[str, Any], str]] = [
         {"data": [data(), data(number_of_actions=5)]},
         "transitions[1] = '2 features, 5 actions'",
     ),
-    (
-        group,
-        {"data": Transitions(np.arange(6e3), np.zeros(6000, int), np.arange(6e3))},
-        "states = '6000 distinct states'",
-    ),
     (support, {}, "anchor_action = 1"),
     (estimate().q, {"states": np.zeros((3, 4))}, "states = (3, 4)"),
     (reward, {"actions": 2}, "actions = 2"),

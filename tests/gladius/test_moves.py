@@ -13,6 +13,7 @@ from linear_models import sample
 import gladius
 from gladius import Transitions
 from gladius.baselines.nfxp import fit_counts
+from gladius.designs.bus import BUS_REWARD
 from gladius.model.mdp import TabularMDP
 from gladius.model.resolvent import Resolvent
 from gladius.model.reward_form import LinearReward
@@ -221,3 +222,12 @@ def test_no_fit_takes_memory_with_the_square_of_the_states(name: str) -> None:
     tracemalloc.stop()
     assert fit.diagnostics.status == "ok"
     assert peak < 36e6
+
+
+def test_states_that_lead_almost_anywhere_are_refused() -> None:
+    """Pairs repeat 16 times, but moves do not: two dummies are drawn anew in each period."""
+    data = gladius.BusEngine(dummies=2).simulate(1_000, np.random.default_rng(0))
+    known: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+    for method, options in (("nfxp", {"reward": BUS_REWARD}), ("plug_in", {})):
+        with pytest.raises(InputError, match=r"moves \(s, a, s'\) in 100000 rows.*1\.\d rows each"):
+            gladius.fit(data, method, **known, **options)

@@ -13,7 +13,7 @@ from linear_models import extra
 from strategies import WHOLES, transitions
 
 from gladius.baselines import nfxp, rp
-from gladius.baselines.rp import Moves, Partition, Split, grow
+from gladius.baselines.rp import MoveCodes, Partition, Split, grow
 from gladius.designs.bus import bus_reward_given
 from gladius.model.mdp import TabularMDP
 from gladius.model.reward_form import LinearReward
@@ -77,7 +77,7 @@ def test_the_two_parts_are_those_of_plain_counting(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rp, "SMOOTHING", smoothing)
         cells = partition.cells(data.states), partition.cells(data.next_states)
-        parts = Moves(data).score_terms(*cells, len(partition))
+        parts = MoveCodes(data).score_terms(*cells, len(partition))
         np.testing.assert_allclose(parts, plain_score(data, partition), rtol=0, atol=1e-9)
 
 

@@ -316,7 +316,7 @@ def level_tests(
     _, minus_slope = risk._jacobians(everyone, policy)
     seen, taken = problem.counts.seen, risk.visits[:, 0]
     share = seen / seen.sum(axis=1, keepdims=True)
-    transition = problem.p_hat.transition[:, problem.anchor.action]
+    transition = dense(problem.p_hat.transition[:, problem.anchor.action])
     system = np.eye(seen.shape[1]) - problem.discount * np.swapaxes(transition, 1, 2)
     found = regular_solve(system, share), seen, taken, np.exp(log_anchor), -minus_slope
     information = [h - np.diag(w) for h, w in zip(hessian, weights, strict=True)]

@@ -213,10 +213,10 @@ def plan(
     flat = tables.reshape(-1, *tables.shape[-2:])
     new = np.stack([change.new_reward(states, table) for table in flat]).reshape(tables.shape)
     check_finite("change.reward", new)
-    return soft_bellman(new, moved(change, old), check_discount(discount))
+    return soft_bellman(new, changed_moves(change, old), check_discount(discount))
 
 
-def moved(change: Change, transition: Table) -> Table:
+def changed_moves(change: Change, transition: Table) -> Table:
     """The (..., A, S, S) transition probabilities after a change, whose function takes an array."""
     if change.transition is None:
         return transition
@@ -239,7 +239,7 @@ def effect(
     """
     new = transition
     if change.transition is not None:
-        new = stacked([moved(change, transition[i]) for i in range(len(transition))])
+        new = stacked([changed_moves(change, transition[i]) for i in range(len(transition))])
     if closed is None:
         before = plan(states, reward, transition, discount, Change("none")).q
         after = plan(states, reward, new, discount, replace(change, transition=None)).q

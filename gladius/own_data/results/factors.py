@@ -69,7 +69,7 @@ class Cells:
         total = np.bincount(self.row, self.number, minlength=size).reshape(self.shape)
         return total.astype(np.float64)
 
-    def places(self, actions: Integers, states: Integers, after: Integers) -> Integers:
+    def positions(self, actions: Integers, states: Integers, after: Integers) -> Integers:
         """(n,) which cell observations are of; that of others is any."""
         width = self.shape[1] + 1
         own = self.row * width + self.after
@@ -148,9 +148,11 @@ def frequency_factors(counts: Counts, p_hat: TransitionProbabilities) -> tuple[F
             continue
         most = len(pooled.probabilities)  # the outcome of an end
         outcome = np.full(len(cells.action), most)
-        moved = (cells.action == action) & (cells.after < len(grid))
-        s, t = cells.state[moved], cells.after[moved]
-        outcome[moved] = nearest(pooled.points, grid[t] - grid[s]) if pooled.relative else t
+        followed = (cells.action == action) & (cells.after < len(grid))
+        if not np.any(followed):  # of an action never taken no probability is estimated
+            continue
+        s, t = cells.state[followed], cells.after[followed]
+        outcome[followed] = nearest(pooled.points, grid[t] - grid[s]) if pooled.relative else t
         users = np.full(len(borrows), action), borrows, np.zeros_like(borrows)
         feeds = np.full(visited.shape, -1)
         feeds[action, visited[action]] = 0
@@ -179,10 +181,10 @@ def increment_factors(
         group += np.arange(actions)[:, None]
     starts = option.starts(grid, actions)
     outcome = np.full(len(cells.action), len(increments.points))
-    moved = cells.after < states
-    a, s, t = cells.action[moved], cells.state[moved], cells.after[moved]
+    followed = cells.after < states
+    a, s, t = cells.action[followed], cells.state[followed], cells.after[followed]
     shift = np.round((grid[t] - starts[a, s])[:, increments.moving], DECIMALS)
-    outcome[moved] = index_rows([increments.points, shift])[1][1]
+    outcome[followed] = index_rows([increments.points, shift])[1][1]
     action, state = (index.ravel() for index in np.indices(group.shape))
     weights = increments.chain[increments.own_index(grid)][state]
 

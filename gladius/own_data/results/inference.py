@@ -125,7 +125,7 @@ class Influence:
         s, t = (grid_positions(states, x) for x in (data.states, data.next_states))
         t = np.where(data.done, len(states), t)
         scores = np.reshape(weights, (-1, 1)) * self.choice[s, data.actions]
-        cell = self.cells.places(data.actions, s, t)
+        cell = self.cells.positions(data.actions, s, t)
         each = scores + data.followed[:, None] * self.move[cell]
         each *= np.reshape(sampling, (-1, 1))
         tables = [sum_of_squares(each, label) for label in groups]
@@ -572,9 +572,9 @@ class Near:
         policy = softmax(
             action_values(np.tile(reward, (number, 1, 1)), transition, beta, v), axis=2
         )
-        for left in (1, 1, 0):
+        for share in (1, 1, 0):
             slope = model.design + beta * np.moveaxis(ahead(transition, dv), 1, 2)
-            dv = dv + left * self._solve(np.einsum("nsa,nsak->nsk", policy, slope) - dv)
+            dv = dv + share * self._solve(np.einsum("nsa,nsak->nsk", policy, slope) - dv)
         weight = self.visits + policy * u[..., None]
         excess = (
             beta * arrivals(transition, weight[..., None])[..., 0] - self.visits.sum(axis=1) - u
@@ -596,8 +596,8 @@ class Near:
         gap = np.stack([transition[i] @ x - own @ x for i in range(len(transition))])
         weight = self.visits + policy * self.u[:, None]
         gradient = beta * np.einsum("sa,nask->nk", weight, gap[..., :-1])
-        moved = pull + policy[..., None] * du[:, None]
-        gradient += beta * np.einsum("sak,nas->nk", moved, gap[..., -1])
+        shifted = pull + policy[..., None] * du[:, None]
+        gradient += beta * np.einsum("sak,nas->nk", shifted, gap[..., -1])
         return newton_step(-gradient, np.tile(self.hessian, (len(gradient), 1, 1)))[0]
 
 
@@ -631,14 +631,14 @@ def drawn(
         a, s = pairs[row[order]].T
         cells = Cells(a, s, after[order], np.append(chance, ends[last])[order], shape)
         total, times = cells.total, (cells.total > 0).astype(float)
-    kept, size = times[cells.action, cells.state] > 0, int(np.prod(shape))
+    is_drawn, size = times[cells.action, cells.state] > 0, int(np.prod(shape))
     others = np.nonzero(times == 0)
-    block = max(1, LARGEST_TABLE // max(len(kept), 1))
+    block = max(1, LARGEST_TABLE // max(len(is_drawn), 1))
     chance = np.maximum(cells.number / total[cells.action, cells.state], 0.0)
     for start in range(0, draws, block):
         number = min(block, draws - start)
         counted = _counted(cells, chance, times, number, rng) / times[cells.action, cells.state]
-        moves = kept & (cells.after < shape[1])
+        moves = is_drawn & (cells.after < shape[1])
         row = np.arange(number)[:, None] * size + cells.row[moves]
         column = np.tile(cells.after[moves], number)
         table = tabulated(
@@ -655,8 +655,8 @@ def _counted(
     first = np.flatnonzero(np.append(True, np.diff(row) > 0)) if len(row) else row
     length = np.diff(np.append(first, len(row)))
     most = max(1, LARGEST_TABLE // (number * (int(length.max(initial=0)) + 1)))
-    for part in range(0, len(first), most):
-        begin, size = first[part : part + most], length[part : part + most]
+    for start in range(0, len(first), most):
+        begin, size = first[start : start + most], length[start : start + most]
         width = int(size.max()) + 1
         at = np.arange(width - 1)
         is_cell = at < size[:, None]
