@@ -1,4 +1,4 @@
-"""The register of methods: a further one is a file and a line here.
+"""The register of methods. To add one, write its module and a line in METHODS.
 
 Whoever fits finds each method by its name. Code that stands on this half of the library adds its
 methods to METHODS when it is imported; `gladius.METHODS` has them all.

@@ -117,7 +117,7 @@ def run(
                 jobs.append(Job(cell, on, pieces, drawing.commit))
         keys.check_compiler(job.pieces for job in jobs)
         if others:
-            warnings.warn(_said_of(others), stacklevel=2)
+            warnings.warn(_warning_of_versions(others), stacklevel=2)
         drawing.draw()
         expected = {job.cell.id: seconds[job.cell] for job in jobs}
         with progress(expected, max(workers, 1), Console()) as report_stored:
@@ -231,8 +231,8 @@ def expected_seconds(cells: Mapping[str, set[Cell]], smoke: bool, out: Path) -> 
     return expected
 
 
-def _said_of(others: Sequence[Mapping[str, str]]) -> str:
-    """That cells are reused which these versions made, not those that are here."""
+def _warning_of_versions(others: Sequence[Mapping[str, str]]) -> str:
+    """A sentence: cells that other versions of packages made are reused."""
     made = {name: version for other in others for name, version in sorted(other.items())}
     here = {name: provenance.version_of(provenance.versions(), name) for name in made}
     texts = [", ".join(f"{n} {v}" for n, v in of.items()) for of in (made, here)]

@@ -38,7 +38,7 @@ from gladius.panel.record import Transitions
 from gladius.solvers.threads import one_thread
 from gladius.validate import Array, InputError, check_discount, check_options, needs_torch
 
-# methods in which a choice counts whose next state was not observed; the others leave it out
+# methods that also use rows without a next state; the others drop them
 CHOICES_ALONE = ("profiled_erm", "plug_in", "nfxp", "ccp", "mpec", "ml_irl", "bc")
 # methods that rest on choice probabilities by state alone
 BY_STATE = ("profiled_erm", "plug_in", "nfxp", "ccp", "mpec", "ml_irl")

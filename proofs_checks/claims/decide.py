@@ -26,7 +26,7 @@ from proofs_checks.claims.verdicts import Verdict
 CI, DEEP = 200, 5000  # instances of a claim
 TIGHT = 1.1  # slack up to which a constant is called tight
 NOT_TIGHT = "not known to be tight"
-SEARCHED = ("not refuted", "proof by hand")  # evidence whose tightness is that of a search
+SEARCHED = ("not refuted", "proof by hand")  # evidence whose tightness a search found
 QUIET: dict[str, Any] = {
     "derandomize": True,
     "database": None,

@@ -32,7 +32,7 @@ FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 # The first word of a protocol. `fresh`: every repetition draws a data set. `bootstrap`: repetitions
 # resample one data set. `measured`: nothing is estimated. `leak_free`: without the true reward. The
 # last two are those of method="gladius".
-PROTOCOLS = ("fresh", "bootstrap", "leak_free", "printed", "author", "measured")
+KINDS_OF_PROTOCOL = ("fresh", "bootstrap", "leak_free", "printed", "author", "measured")
 FAILED = "failed: "
 NOT_RUN = "not_run"
 LONG = "long"  # the setting of cells that take hours
@@ -140,7 +140,7 @@ class Entry:
 
     row: str  # as the paper labels it (N, K, mileage, environment/trajectories, ...)
     column: str  # the method as the paper spells it
-    protocol: str  # a word of PROTOCOLS, more words where one is not enough
+    protocol: str  # a word of KINDS_OF_PROTOCOL, more words where one is not enough
     cell: Cell  # what computes it
     statistic: str = "MAPE"  # the statistic that a cell without a result is reported under
     is_shown: bool = True  # whether the CSV has it; `render` may use the others
@@ -150,8 +150,10 @@ class Entry:
             value = getattr(self, name)
             if not isinstance(value, str) or not value.strip():
                 raise InputError(name, value, "give a non-empty string")
-        if self.protocol.split()[0] not in PROTOCOLS:
-            raise InputError("protocol", self.protocol, f"start with one of {', '.join(PROTOCOLS)}")
+        if self.protocol.split()[0] not in KINDS_OF_PROTOCOL:
+            raise InputError(
+                "protocol", self.protocol, f"start with one of {', '.join(KINDS_OF_PROTOCOL)}"
+            )
 
     @property
     def id(self) -> str:

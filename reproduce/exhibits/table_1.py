@@ -89,7 +89,7 @@ class Line:
         starts: what is random at the start: `rng` or `rngs` (its own generators), `theta` (an
             option `start` of shape (R, k)), `reward` (an option `start`, a function of states).
         wide, started: further options of the fits with dummies, and from random starts.
-        silent: column -> why this world cannot decide it.
+        undecidable: column -> why the bus engine cannot decide it.
         declared: column -> (tick, why), where the definition of the form decides it.
         sets: data sets behind its slope; 0 for those of its own fit.
         is_trained: whether its fits are the trainings of the author's code.
@@ -102,7 +102,7 @@ class Line:
     starts: str = ""
     wide: Mapping[str, Any] = field(default_factory=dict)
     started: Mapping[str, Any] = field(default_factory=dict)
-    silent: Mapping[str, str] = field(default_factory=dict)
+    undecidable: Mapping[str, str] = field(default_factory=dict)
     declared: Mapping[str, tuple[float, str]] = field(default_factory=dict)
     sets: int = 0
     is_trained: bool = False
@@ -148,7 +148,7 @@ LINES = (
     Line("AVI", "avi", "regressions, Newton", starts="rng"),
     Line("Semi-gradient", "semi_gradient", LOGIT, declared=IN_A_BASIS, sets=MANY),
     Line("Semi-gradient, linear basis", "semi_gradient", LOGIT, "linear", declared=IN_A_BASIS),
-    Line("RP", "rp", "greedy splits, Newton", silent=ONE_CELL),
+    Line("RP", "rp", "greedy splits, Newton", undecidable=ONE_CELL),
     Line("SAmQ", "samq", CLUSTERS, starts="rng"),
     Line("SAmQ, 5 cells", "samq", CLUSTERS, "5 cells", "rng"),
     Line("BC", "bc", "Adam", starts="rng", wide=BATCHES),
@@ -161,7 +161,7 @@ LINES = (
         "profiled_erm",
         "Newton",
         wide=SMOOTH,
-        silent=NO_START,
+        undecidable=NO_START,
         sets=OURS_MANY,
     ),
     Line(
@@ -169,7 +169,7 @@ LINES = (
         "profiled_erm",
         "Fisher scoring",
         "sparse",
-        silent=NO_START,
+        undecidable=NO_START,
         sets=OURS_MANY,
     ),
     Line("Ours, Algorithm 1", "gladius", DESCENTS[1], "Algorithm 1", "rngs", NETWORK, NETWORK),
@@ -177,7 +177,7 @@ LINES = (
         "Ours, author's code",
         "gladius",
         "Adam",
-        silent=TRAININGS,
+        undecidable=TRAININGS,
         declared=DECLARED,
         is_trained=True,
     ),
@@ -205,9 +205,9 @@ def entries(smoke: bool) -> list[Entry]:
             GLOBAL: line.measured("optima", line.cell(middle, smoke), line.started, **random),
         }
         for column, cell in cells.items():
-            if column not in line.silent and column not in line.declared:
+            if column not in line.undecidable and column not in line.declared:
                 listed.append(Entry(line.name, column, MEASURED, cell, TICK))
-        for n in sizes if RATE not in line.silent else ():
+        for n in sizes if RATE not in line.undecidable else ():
             cell = line.cell(n, smoke)
             if line.sets:
                 repetitions = SMOKE_SETS if smoke else line.sets
@@ -342,8 +342,8 @@ def printed_tick(name: str, column: str) -> str:
 
 def measured_tick(results: View, frame: pd.DataFrame, line: Line, column: str) -> tuple[float, str]:
     """(tick, the number behind it)."""
-    if column in line.silent:
-        return math.nan, line.silent[column]
+    if column in line.undecidable:
+        return math.nan, line.undecidable[column]
     if column in line.declared:
         tick, text = line.declared[column]
         return tick, f"declared: {text}"

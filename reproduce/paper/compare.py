@@ -23,8 +23,8 @@ nothing is compared:
 - `same data`: one training on the public code's data, which has no distribution;
 - `not printed`, `not run`: one of the two numbers is missing.
 
-Where FEW of our fits did not converge, the others decide. Where more did not, all are judged, and
-the reason says how many.
+If at most a share FEW of our fits did not converge, the verdict rests on the others. Where more did
+not, all are judged, and the reason says how many.
 """
 
 import math

@@ -66,8 +66,8 @@ def test_every_line_and_column_of_the_printed_table_is_measured_or_declared() ->
     declared = {tick_reasons.GRADIENT, tick_reasons.RATE}
     for line in table_1.LINES:
         for column in tick_reasons.COLUMNS:
-            is_silent = column in {*declared, *line.silent, *line.declared}
-            assert ((line.name, column) in measured) != is_silent
+            is_undecidable = column in {*declared, *line.undecidable, *line.declared}
+            assert ((line.name, column) in measured) != is_undecidable
 
 
 def test_its_fits_are_to_the_data_of_table_2_and_shared_with_it() -> None:

@@ -77,7 +77,7 @@ BATCH, ROWS = 20, 300_000  # refits, and observations of more than one, in memor
 
 
 class NotGivenError(InputError, AttributeError):
-    """What a fit does not have; `hasattr` is then False."""
+    """Raised for what this fit does not offer. It is an AttributeError: `hasattr` is False."""
 
 
 @dataclass(frozen=True)

@@ -344,8 +344,9 @@ def misfits(
 ) -> tuple[dict[Any, float], dict[Any, tuple[int, ...]]]:
     """p-values by input, and by the names of two columns; and the doubtful ones, with their inputs.
 
-    The doubtful are in order. A pair is none if one of its inputs is by itself, with a p-value that
-    is no larger. Beyond MOST_PAIRED columns the pairs are of those selected. `policy` is (S, A).
+    The doubtful are in order. A pair is dropped if one of its two inputs is doubtful alone, with a
+    p-value no larger. Beyond MOST_PAIRED columns the pairs are of those selected. `policy` is
+    (S, A).
     """
     rows, phi, seen = fit.risk.rows, fit.risk.block.phi, data.followed
     at, actions = policy[rows.state_index.numpy(force=True)], data.actions
