@@ -62,8 +62,10 @@ def of_numbers(verdicts: pd.DataFrame) -> list[tuple[str, str]]:
     frequencies, fitted = column.eq("Frequency").sum(), exact_by[OWNERS["Rust"]]
     found = both["provenance"].str.startswith("exact, found").sum()
     twice = f"The frequencies are {frequencies // 2}, each printed twice, and {fitted} numbers"
-    said += [("README", f"{twice} follow from five pairs of estimates. We used {found} to find")]
-    said += [("README", f"For {(is_exact & is_chosen).sum()}, some the same,")]
+    said += [
+        ("README", f"{twice} follow from five pairs of estimates. We used {found} of the numbers")
+    ]
+    said += [("README", f"For {(is_exact & is_chosen).sum()}, some of which are among these,")]
     true = exact_by[OWNERS["Ground Truth"]]
     said += [("RESPONSE", f"{true} are true values, {fitted} follow from five pairs")]
     said += [("RESPONSE", f"{found} helped to find")]
@@ -118,7 +120,8 @@ def of_claims(claims: pd.DataFrame) -> list[tuple[str, str]]:
     wrong = f"{reach['constant']} a constant, {reach['conclusion']} a conclusion from data"
     points = f"{severe['theorem']} concern a theorem, {severe['conclusion']} a conclusion from data"
     return [
-        ("README", f"{holds}, {of_means} of printed means alone. {n['holds-if']} need a condition"),
+        ("README", f"{holds} ({of_means} of them for the printed means alone)."),
+        ("README", f"means alone). {n['holds-if']} need a condition"),
         ("README", f"{n['fails']} are false as printed, {n['misprint']} misprints, {others}"),
         ("README", f"named data, {n['undecidable']} undecidable. Of the false, {reach['theorem']}"),
         ("README", f"{wrong}, {reach['cosmetic']} none of these."),
