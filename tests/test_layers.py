@@ -15,6 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -252,8 +253,8 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
-STATEMENTS = {"gladius": 6_936, "gladius/own_data": 5_519, "proofs_checks": 6_987}
-STATEMENTS |= {"reproduce": 8_304, "tests": 20_459}
+STATEMENTS = {"gladius": 6_936, "gladius/own_data": 5_519, "proofs_checks": 6_989}
+STATEMENTS |= {"reproduce": 8_304, "tests": 20_463}
 
 
 def sources(package: str) -> dict[str, str]:
@@ -308,10 +309,16 @@ def test_every_room_says_what_is_in_it_and_where_to_start() -> None:
 READING_DISTANCE = 1_704
 
 
+@cache
+def definitions_of(module: str) -> list[ast.stmt]:
+    """Of a module's file, if it has one."""
+    path = ROOT / f"{module.replace('.', '/')}.py"
+    return ast.parse(path.read_text("utf-8")).body if path.is_file() else []
+
+
 def length(module: str, name: str) -> int:
     """Lines of a definition, with its decorators."""
-    path = ROOT / f"{module.replace('.', '/')}.py"
-    for node in ast.parse(path.read_text("utf-8")).body if path.is_file() else []:
+    for node in definitions_of(module):
         targets = getattr(node, "targets", [getattr(node, "target", None)])
         if name in {getattr(node, "name", ""), *(getattr(x, "id", "") for x in targets)}:
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])

@@ -69,11 +69,17 @@ def link(id_: str, file: str = "") -> str:
     return f"[{numbers()[id_]}]({file}#{numbers()[id_]})"
 
 
+@cache
+def any_erratum() -> re.Pattern[str]:
+    """What matches the id of a claim that has an erratum, also in backticks."""
+    ids = "|".join(sorted(map(re.escape, numbers()), key=len, reverse=True))
+    return re.compile(rf"`?(?<![\w:.])({ids})(?![\w-]|\.\w)`?")
+
+
+@cache
 def text(prose: str, file: str = "") -> str:
     """`marked`, with the numbers of the errata for the ids of their claims."""
-    ids = "|".join(sorted(map(re.escape, numbers()), key=len, reverse=True))
-    pattern = rf"`?(?<![\w:.])({ids})(?![\w-]|\.\w)`?"
-    return re.sub(pattern, lambda match: link(match[1], file), marked(prose))
+    return any_erratum().sub(lambda match: link(match[1], file), marked(prose))
 
 
 # --- pages
