@@ -123,7 +123,7 @@ def linear_reward(formula: str, data: Sequence[Transitions], anchor: Anchor) -> 
         anchor: the action whose reward is given.
 
     Raises:
-        InputError: formulaic is not installed or cannot read the formula.
+        InputError: formulaic is not installed or cannot read the formula, or a term is constant.
     """
     number, features = data[0].number_of_actions, data[0].feature_names
     actions = data[0].action_names or tuple(f"action_{a}" for a in range(number))
@@ -136,6 +136,12 @@ def linear_reward(formula: str, data: Sequence[Transitions], anchor: Anchor) -> 
     blocks = [block for one in data for block in (one.states, one.next_states[~one.done])]
     states, _ = distinct_rows(np.concatenate(blocks))
     design = FormulaDesign(formula, features, actions, states, "none")
-    is_free = np.any(design(states)[:, anchor.action])
+    table = design(states)
+    for name, is_constant in zip(design.names, np.ptp(table, axis=(0, 1)) == 0, strict=True):
+        if is_constant:
+            hint = f"{name} is the same in all states and actions, so that no choice identifies it:"
+            hint += f" begin with 0 +, and multiply by actions, as in {features[0]}:{actions[-1]}"
+            raise InputError("reward", formula, hint)
+    is_free = np.any(table[:, anchor.action])
     offset = None if is_free else AnchorOffset(anchor, number)
     return LinearReward(design, offset, design.names)

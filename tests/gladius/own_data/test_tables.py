@@ -269,13 +269,21 @@ def test_parts_of_labelled_data_keep_their_labels() -> None:
 
 
 def test_a_failed_fit_has_no_standard_errors() -> None:
-    """An intercept is not identified: its interval was +- .14, and a Wald test had p = 1."""
+    """One without identification had an interval of +- .14, and a Wald test p = 1."""
     data = numbered(("keep", "replace"))
-    fit = gladius.fit(data, "nfxp", reward="keep + mileage:keep", **KNOWN)
+    twice = "0 + replace + mileage:keep + I(2 * mileage):keep"
+    fit = gladius.fit(data, "nfxp", reward=twice, **KNOWN)
     assert fit.diagnostics.status.startswith("failed")
     with pytest.raises(InputError, match="status = 'failed'"):
         fit.conf_int()
     assert "failed" in fit.summary()
+
+
+def test_a_constant_term_is_refused_with_a_formula_that_has_none() -> None:
+    data = numbered(("keep", "replace"))
+    for formula in ("mileage", "keep + mileage:keep"):
+        with pytest.raises(InputError, match=r"Intercept is the same.*0 \+.* mileage:replace"):
+            gladius.fit(data, "nfxp", reward=formula, **KNOWN)
 
 
 def test_features_with_the_names_of_the_table_are_refused() -> None:
