@@ -41,8 +41,6 @@ FEWEST = 5  # rows of a cell, in the mean
 FEWEST_PATHS = 10
 BINS = (20, 10, 6, 4, 3, 2)  # of a column, and of pi
 STRATA = 40  # of pi, where columns are too many to be binned
-
-
 TILTS = np.linspace(0.2, 1.0, 17)  # of z, where the tail is evaluated
 ROUNDING = 1e-12
 CHUNK = 100_000  # states at a time
