@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,12 @@ from gladius import BusEngine
 from gladius.designs.metrics import mape
 from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import Anchor
-from gladius.paper import max_oracle
+from gladius.paper import author, max_oracle
 from gladius.paper.training import TRUNK, Layout
 from reproduce.cells import converging as cells
+from reproduce.cells import fits_author
 from reproduce.cells.converging import DESIGNS, SCORES, compute, fitting
+from reproduce.cells.data import data_sets
 from reproduce.engine import keys, seeds
 from reproduce.engine.digests import Definitions
 from reproduce.engine.nouns import LONG, SHORT, Array, Entry, Result, drawn, short_form, summarise
@@ -367,3 +370,29 @@ def test_with_the_short_form_alone_no_target_is_said_to_be_run(tmp_path: Path) -
     text = (tmp_path / "converging.md").read_text("utf-8")
     assert "short form" in text
     assert (tmp_path / "converging_ablation.md").read_text("utf-8").count("not run") == 7 * (16 + 6)
+
+
+def test_a_user_s_epochs_are_those_of_least_loss_and_move_no_other_number() -> None:
+    cell = exhibit.public_training(50, smoke=True)
+    found = fits_author.compute(cell).replications
+    plain = {name: x for name, x in cell.settings.items() if name != "risk_every"}
+    others = fits_author.compute(replace(cell, settings=plain)).replications
+    assert others.items() <= found.items()
+    assert "MAPE least held-out loss" not in others
+
+    world, settings = BusEngine(), cell.settings
+    train, test = data_sets(world, cell)
+    for r, one in enumerate(
+        author.run(
+            train,
+            Anchor(world.anchor_action, world.anchor_reward),
+            world.discount,
+            rngs=seeds.generators(cell, "weights"),
+            oracle=author.Oracle(test, world.reward),
+            epochs=settings["epochs"],
+            risk_every=1,
+        )
+    ):
+        for column, name in enumerate(("training", "held-out")):
+            loss = one.risks[::10, column, 0] + one.risks[::10, column, 2]
+            assert found[f"MAPE least {name} loss"][r] == one.trace[10 * int(np.argmin(loss))]
