@@ -3,7 +3,7 @@
 Data sets are simulated and fitted one by one, and scored on the test split. An estimator gets the
 training split, the anchor's reward and beta; maximum likelihood also knows the form of r. Paths of
 mileage are the same whatever the number of inputs is, and all methods of a row have the same data
-sets. DESIGNS changes one thing of the bus engine at a time.
+sets. DESIGNS changes one thing of the bus engine at a time, and in MATTER ten inputs matter.
 """
 
 import time
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gladius.designs.bus import REPLACE, BusEngine
+from gladius.designs.inputs_bus import InputsBus
 from gladius.designs.metrics import mape
 from gladius.model.estimate import StateFunction
 from gladius.model.mdp import TabularMDP
@@ -25,6 +26,7 @@ from gladius.paper import max_oracle
 from gladius.paper.training import TRUNK, Layout, Learner
 from reproduce.cells.data import SHARE, TRUTHS
 from reproduce.cells.fits import by_method, options_of, severity
+from reproduce.cells.inputs_designs import MATTER
 from reproduce.engine import seeds
 from reproduce.engine.nouns import LONG, Array, Cell, Record, Result, summarise
 
@@ -34,6 +36,7 @@ BUS, TRAJECTORIES, SMOKE_TRAJECTORIES = "bus", 1000, 50
 SMOKE_REPETITIONS = 2
 SMOKE_OPTIONS = {"steps": 20, "trial_steps": 10, "starts": 1}
 SCORES = "score tests"  # which choose the inputs before the fit
+FIRST = "mileage alone"  # the input that a fit is given
 USED, MILEAGE, STEPS = "inputs used", "mileage was used", "steps"
 ENDS = 0.02  # probability that a path ends after any period
 POINTS = 80  # of a path, at logarithmic distances
@@ -129,8 +132,8 @@ def fitting(
         repetitions: data sets.
         smoke: few repetitions, trajectories and steps.
         trajectories, inputs: N and K.
-        design: BUS, or of DESIGNS.
-        chosen_by: SCORES, if tests choose the inputs that the method is given.
+        design: BUS, or of DESIGNS or MATTER.
+        chosen_by: SCORES, if tests choose the inputs that the method is given, or FIRST.
     """
     options = dict(options or {})
     row = design if design != BUS else "inputs" if inputs else str(trajectories)
@@ -149,19 +152,23 @@ def fitting(
         "seeds_row": row,
     }
     settings |= {} if smoke else {LONG: True}
-    compute_by = "converging_chosen" if chosen_by else "converging"
+    compute_by = "converging_chosen" if chosen_by == SCORES else "converging"
     return Cell(compute_by, settings, ", ".join(filter(None, [*words, chosen_by])))
 
 
-def world_of(cell: Cell) -> BusEngine | Variant:
+World = BusEngine | Variant | InputsBus
+
+
+def world_of(cell: Cell) -> World:
     """What simulates the cell's data."""
-    design = cell.settings["design"]
-    return BusEngine(dummies=cell.settings["inputs"]) if design == BUS else DESIGNS[design]()
+    design: str = cell.settings["design"]
+    others: dict[str, Callable[[], World]] = {**DESIGNS, **MATTER}
+    return BusEngine(dummies=cell.settings["inputs"]) if design == BUS else others[design]()
 
 
 def compute(cell: Cell) -> Result:
     """Scores of fits to all inputs; of max_oracle also the inputs and the steps of its fits."""
-    return scored(cell, all_columns)
+    return scored(cell, first_column if cell.settings["chosen_by"] == FIRST else all_columns)
 
 
 def compute_chosen(cell: Cell) -> Result:
@@ -172,9 +179,7 @@ def compute_chosen(cell: Cell) -> Result:
     return scored(cell, by_scores)
 
 
-def scored(
-    cell: Cell, columns_of: Callable[[Transitions, BusEngine | Variant], Integers]
-) -> Result:
+def scored(cell: Cell, columns_of: Callable[[Transitions, World], Integers]) -> Result:
     """Scores of the cell's data sets, whose fits have the inputs that `columns_of` gives."""
     world, settings = world_of(cell), cell.settings
     errors, statuses, used, steps = list[float](), list[str](), list[set[int]](), list[float]()
@@ -210,9 +215,14 @@ def scored(
     return Result(tuple(records), replications, cpu_seconds=seconds / cell.repetitions)
 
 
-def all_columns(train: Transitions, world: BusEngine | Variant) -> Integers:
+def all_columns(train: Transitions, world: World) -> Integers:
     """All inputs of a data set."""
     return np.arange(train.states.shape[1])
+
+
+def first_column(train: Transitions, world: World) -> Integers:
+    """The mileage."""
+    return np.arange(1)
 
 
 def of_columns(data: Transitions, columns: Integers) -> Transitions:
@@ -233,7 +243,7 @@ class OfColumns:
         return np.asarray(self.function(states[:, self.columns])[np.arange(len(states)), actions])
 
 
-def by_scores(train: Transitions, world: BusEngine | Variant) -> Integers:
+def by_scores(train: Transitions, world: World) -> Integers:
     """The inputs that the class `sparse` of profiled ERM chooses for r or zeta; all if none."""
     anchor = make_anchor([train], world.anchor_action, world.anchor_reward, must_occur=True)
     with warnings.catch_warnings():

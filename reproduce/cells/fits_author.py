@@ -79,7 +79,7 @@ def compute(cell: Cell) -> Result:
         arrays[f"q {epoch}"] = np.array([e.q(grid) for e in estimates])
         arrays[f"epoch {epoch}"] = np.array([float(run.iterations) for run in runs])
     for epoch in LEGAL if "risk_every" in settings else ():
-        errors = result_of(trained, {}).replications[f"MAPE {epoch}"]
+        errors = list(result_of(trained, {}).replications[f"MAPE {epoch}"])
         records += summarise(f"MAPE {epoch}", errors, [run.status for run in runs])
         replications[f"MAPE {epoch}"] = errors
         replications[f"status {epoch}"] = replications[f"status {EPOCHS_SHOWN[0]}"]

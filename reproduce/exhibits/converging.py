@@ -39,6 +39,10 @@ up to N = 1,000 had been drawn for the others, and before it had seen one.
   The rule was written when ten lines had been seen, and before one was run of a rate of .003, of
   the level by Adam from -55, of the sign crossed with the start, or of `random anchor`. Trials of
   such lines on three of the data sets had been seen.
+- Inputs that matter (MATTER): ALL_SETS data sets of each of two designs, ALL_SETS_ABOVE for those
+  that train networks. They were added last, because all others have inputs that do not matter. What
+  is fitted, with which options, and which differences are shown was written before a data set of
+  this stream was drawn, and when one fit to another data set had been seen. They are no target.
 - The data of the public code's seed had been looked at before, so they are shown and not tested.
 - The public procedure's epochs of the least loss, on held-out and on training data, were added when
   its last and best epochs on these data sets had been seen. Their rule is that of
@@ -64,6 +68,7 @@ from scipy.stats import t as student
 from reproduce.cells.bus_exact import BOUND, MEASURED, bound_cell, bound_entry, bound_protocol
 from reproduce.cells.converging import (
     DESIGNS,
+    FIRST,
     SCORES,
     SHORT_STREAM,
     SMOKE_OPTIONS,
@@ -75,6 +80,7 @@ from reproduce.cells.converging import (
 from reproduce.cells.fits import SMOKE_TRAJECTORIES
 from reproduce.cells.fits import TRAJECTORIES as SIZES
 from reproduce.cells.fits_author import EPOCHS_SHOWN, LEGAL, epoch_records, training
+from reproduce.cells.inputs_designs import MATTER
 from reproduce.cells.public_trainings import RISK_EVERY
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
@@ -113,6 +119,7 @@ PUBLIC = "public procedure"
 PUBLIC_LAST, PUBLIC_BEST = ((PUBLIC, f"fresh {epoch}") for epoch in EPOCHS_SHOWN)
 PUBLIC_HELD_OUT, PUBLIC_TRAINED = ((PUBLIC, f"fresh {epoch}") for epoch in LEGAL)
 SMOOTH, SPARSE, NETWORK = ((published.OURS, f"fresh {x}") for x in ("smooth", "sparse", "network"))
+OF_MILEAGE = (published.OURS, f"fresh {FIRST}")
 DENSE_BOUND, SPARSE_BOUND = (BOUND, f"{MEASURED} dense"), (BOUND, f"{MEASURED} sparse")
 DEFAULTS: dict[str, Any] = {"protocol": "max_oracle"}
 EVERY_INPUT: dict[str, Any] = {"select": False, "stop": True, "single": True}
@@ -233,8 +240,10 @@ def pieces(smoke: bool) -> dict[str, list[Entry]]:
         for which, (method, options) in AT_SIZES.items()
         if which in ON_DESIGNS
     ]
+    mattering = [entry for design in MATTER for entry in with_mattering(design, smoke)]
     return {
         "K = 0": [*of_sizes, *short, *bounds],
+        "inputs that matter": mattering,
         f"chosen inputs, K up to {FEW}": with_inputs(few, smoke),
         "ablation": [*ablation, *paths],
         "other designs": designs,
@@ -250,8 +259,8 @@ def public_training(trajectories: int, smoke: bool) -> Cell:
     """The public procedure on the data sets of one N."""
     cell = training(trajectories, smoke)
     own = {"seeds": SHORT_STREAM} if smoke else {"seeds": STREAM, "repetitions": SETS, LONG: True}
-    own |= {"risk_every": RISK_EVERY}
-    return replace(cell, settings={**cell.settings, **own}, label=f"{cell.label}, {STREAM}")
+    settings = {**cell.settings, **own, "risk_every": RISK_EVERY}
+    return replace(cell, settings=settings, label=f"{cell.label}, {STREAM}")
 
 
 def public_fit(trajectories: int, inputs: int, smoke: bool) -> Cell:
@@ -291,6 +300,26 @@ def with_all_inputs(numbers: Sequence[int], smoke: bool) -> list[Entry]:
         }
         listed += [Entry(str(k), *which, cell) for which, cell in cells.items()]
     return listed
+
+
+def with_mattering(design: str, smoke: bool) -> list[Entry]:
+    """Fits where ten inputs matter, and one to the mileage alone, which ignores them."""
+    steps = {"steps": 10} if smoke else {}
+    fits: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
+        ORACLE: ("gladius", DEFAULTS | EVERY_INPUT),
+        HALVING: ("gladius", DEFAULTS),
+        SPARSE: ("profiled_erm", {"function_class": "sparse"}),
+        NETWORK: ("profiled_erm", NETWORK_OPTIONS | steps),
+    }
+    sets = dict.fromkeys(fits, ALL_SETS_ABOVE) | {SPARSE: ALL_SETS}
+    alone = fitting("profiled_erm", ALL_SETS, smoke, {}, design=design, chosen_by=FIRST)
+    return [
+        *(
+            Entry(design, *which, fitting(method, sets[which], smoke, options, design=design))
+            for which, (method, options) in fits.items()
+        ),
+        Entry(design, *OF_MILEAGE, alone),
+    ]
 
 
 def entries(smoke: bool) -> list[Entry]:
@@ -355,9 +384,18 @@ DIFFERENCES = (
 )
 
 
+# shown where inputs matter, and no targets there
+SHOWN = (
+    DIFFERENCES[1],
+    Target(ORACLE, SPARSE, -math.inf, MARGIN, ("less sparse", "% of its error")),
+    Target(HALVING, SPARSE, -math.inf, MARGIN, ("halving less sparse", "% of its error")),
+)
+
+
 def checks(results: View) -> list[Check]:
     """All targets whose cells were run."""
-    found = [check(results, row, target) for target, row in product(DIFFERENCES, results.rows)]
+    rows = [row for row in results.rows if row not in MATTER]
+    found = [check(results, row, target) for target, row in product(DIFFERENCES, rows)]
     for row in results.rows:
         if row.isdigit():
             found.append(to_bound(results, row, ORACLE, DENSE_BOUND, TO_DENSE))
@@ -385,6 +423,7 @@ LAYOUT = (
     layout.Column(*SMOOTH, "smooth"),
     layout.Column(*SPARSE, "sparse"),
     layout.Column(*NETWORK, "network"),
+    layout.Column(*OF_MILEAGE, "mileage alone"),
     layout.Column(*PUBLIC_BEST, "best epoch by true r"),
     layout.Column(*PUBLIC_LAST, "last epoch"),
     layout.Column(*PUBLIC_HELD_OUT, "least held-out loss"),
@@ -402,6 +441,8 @@ def label_of(row: str) -> tuple[str, str]:
     """Its group and its own label."""
     if row.startswith("N="):
         return "mileage alone", f"N = {int(row[2:]):,}"
+    if row in MATTER:
+        return "inputs that matter", row
     return ("K irrelevant inputs", f"K = {row}") if row.isdigit() else ("other designs", row)
 
 
@@ -424,6 +465,11 @@ def render(results: View, out: Path) -> None:
             if c.target is target
         }
         table[target.header] = [said.get(row, "") for row in rows]
+    for target in SHOWN:
+        untested = {row: check(results, row, target) for row in rows if row in MATTER}
+        said = {row: interval_text(c) for row, c in untested.items() if c is not None}
+        known = table.get(target.header, [""] * len(rows))
+        table[target.header] = [said.get(row, x) for row, x in zip(rows, known, strict=True)]
     index = pd.MultiIndex.from_tuples([*map(label_of, rows)], names=["data", "row"])
     numbers = {
         "sets": SETS,

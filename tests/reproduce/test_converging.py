@@ -27,6 +27,7 @@ from reproduce.cells import converging as cells
 from reproduce.cells import fits_author
 from reproduce.cells.converging import DESIGNS, SCORES, compute, fitting
 from reproduce.cells.data import data_sets
+from reproduce.cells.inputs_designs import MATTER
 from reproduce.engine import keys, seeds
 from reproduce.engine.digests import Definitions
 from reproduce.engine.nouns import LONG, SHORT, Array, Entry, Result, drawn, short_form, summarise
@@ -145,6 +146,7 @@ def test_only_cells_that_use_our_own_estimator_rest_on_its_code() -> None:
         own = {x for x in names if x.startswith("gladius.own_data.") and "ROW_CLASSES" not in x}
         found.setdefault(bool(own), set()).add((entry.column, entry.protocol))
     users = {exhibit.SMOOTH, exhibit.SPARSE, exhibit.NETWORK, exhibit.SELECTED}
+    users |= {exhibit.OF_MILEAGE}
     assert found[True] == users
     assert not users & found[False]
 
@@ -233,6 +235,8 @@ def test_the_sizes_are_those_of_the_rule() -> None:
         expected = 40 if is_main else of_all if is_all else 20
         if (column, protocol) == exhibit.HALVING and row in ("50", "100"):
             expected = 10
+        if row in MATTER:
+            expected = 10 if protocol in ("fresh sparse", "fresh mileage alone") else 5
         is_public = (column, protocol) == exhibit.ON_PUBLIC
         assert sizes == {1 if is_public else expected}, (row, column)
     options = [e.cell.settings["options"] for e in exhibit.with_all_inputs([2], False)]

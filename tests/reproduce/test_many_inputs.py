@@ -15,7 +15,7 @@ from gladius.designs.inputs_bus import InputsBus
 from gladius.designs.metrics import mape
 from gladius.own_data import door
 from reproduce.cells.bus_exact import bound_cell, with_inputs
-from reproduce.cells.inputs_designs import DESIGNS
+from reproduce.cells.inputs_designs import DESIGNS, MATTER
 from reproduce.cells.many_inputs import FALSE, RIGHT, compute, fitting
 from reproduce.drawing import notes
 from reproduce.engine.nouns import Result, summarise
@@ -25,11 +25,14 @@ from reproduce.exhibits import figure_1
 from reproduce.run import GENERATED
 from tests.reproduce.smoke_results import stored, written
 
+WORLDS = {name: make(31) for name, make in DESIGNS.items()}
+WORLDS |= {name: make() for name, make in MATTER.items()}
 
-@pytest.mark.parametrize("name", DESIGNS)
+
+@pytest.mark.parametrize("name", WORLDS)
 def test_a_world_s_solution_solves_its_bellman_equation(name: str) -> None:
     """Looped over actions at random states; probabilities sum to one."""
-    world = DESIGNS[name](31)
+    world = WORLDS[name]
     q, v = world.q_table, logsumexp(world.q_table, axis=-1)
     np.testing.assert_allclose(world.kernel.sum(axis=1), 1.0)
     rng = np.random.default_rng(0)
@@ -43,10 +46,10 @@ def test_a_world_s_solution_solves_its_bellman_equation(name: str) -> None:
             assert q[x, g, a] == pytest.approx(target, abs=1e-7)
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", WORLDS)
 def test_paths_choose_with_the_expert_s_probabilities(name: str) -> None:
     """Counts of actions by what the policy expects of them, and of types by their kernel."""
-    world = DESIGNS[name](31)
+    world = WORLDS[name]
     data = world.simulate(100, np.random.default_rng(1))
     x, next_x = (s[:, 0].astype(int) - 1 for s in (data.states, data.next_states))
     types, next_types = (
@@ -59,6 +62,30 @@ def test_paths_choose_with_the_expert_s_probabilities(name: str) -> None:
     assert np.all(world.kernel[types, next_types] > 0)
     assert np.all(world.transition[data.actions, types, x, next_x] > 0)
     assert np.all(next_x[data.actions == REPLACE] == 0)  # whatever the table says
+
+
+def test_ten_inputs_matter_by_the_formulas_that_are_printed() -> None:
+    """Additive: swapping inputs between states leaves the sum of two rewards. Not: it moves it."""
+    rng, kept = np.random.default_rng(3), {}
+    for name, world in MATTER.items():
+        x = np.column_stack([rng.integers(1, 21, 500), rng.integers(-10, 11, (500, 10))]) + 0.0
+        z = x[:, 1:].sum(axis=1) / 10
+        right = -3 - x[:, 0] + 0.3 * z
+        if name.endswith("not additive"):
+            right = -4 - x[:, 0] + np.minimum(np.abs(z), 3)
+        r = world().reward(x, np.zeros(500, dtype=np.int64))
+        np.testing.assert_allclose(r, right, atol=1e-12)
+        assert np.all(r < 0)  # or no relative error is defined
+        assert set(world().reward(x, np.ones(500, dtype=np.int64))) == {-8.0}
+        for k in range(1, 11):  # each input matters
+            moved = x.copy()
+            moved[:, k] += np.where(moved[:, k] < 10, 1, -1)
+            assert np.any(world().reward(moved, np.zeros(500, dtype=np.int64)) != r)
+        first, second = x[:250].copy(), x[250:].copy()
+        first[:, 1:6], second[:, 1:6] = x[250:, 1:6], x[:250, 1:6]
+        swapped = world().reward(np.vstack([first, second]), np.zeros(500, dtype=np.int64))
+        kept[name] = np.abs(swapped[:250] + swapped[250:] - r[:250] - r[250:]).max() < 1e-9
+    assert kept == {"ten inputs, additive": True, "ten inputs, not additive": False}
 
 
 def test_mileage_paths_are_the_same_whatever_the_number_of_inputs() -> None:
