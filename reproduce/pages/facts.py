@@ -450,6 +450,7 @@ class ExactStep:
     fewest: int  # at a K
     by_truth: str  # of the public procedure by true r, at N = `trajectories`; then its last epoch's
     last: str
+    held_out: str  # of the epoch of the least held-out loss
     plug_in: str
     ours: str
     trajectories: int
@@ -529,6 +530,7 @@ def exact_step(numbers: Numbers) -> ExactStep:
         fewest=converging.ALL_SETS_ABOVE,
         by_truth=error(main, *converging.PUBLIC_BEST),
         last=error(main, *converging.PUBLIC_LAST),
+        held_out=error(main, *converging.PUBLIC_HELD_OUT),
         plug_in=error(main, *converging.PLUG_IN),
         ours=error(main, *ours),
         trajectories=TRAJECTORIES,

@@ -42,7 +42,8 @@ LINES = {
     "the same, inputs by halving": of_study(converging.HALVING),
     "public procedure, last epoch": of_study(converging.PUBLIC_LAST)
     | of_figure("GLADIUS", f"{PUBLIC} last"),
-    "public procedure, least held-out loss": of_figure("GLADIUS", f"{PUBLIC} held-out"),
+    "public procedure, least held-out loss": of_study(converging.PUBLIC_HELD_OUT)
+    | of_figure("GLADIUS", f"{PUBLIC} held-out"),
     "public procedure, epoch by the true r": of_study(converging.PUBLIC_BEST)
     | of_figure("GLADIUS", f"{PUBLIC} best"),
     "SAmQ, form of r and r of replacing known": of_tables("SAmQ", "leak_free"),
