@@ -163,7 +163,7 @@ def fit(
             - plug_in: none
             - pqr: rng, training
             - profiled_erm: function_class
-            - profiled_erm, smooth: penalty
+            - profiled_erm, smooth: none
             - profiled_erm, sparse: inputs, zeta_inputs
             - profiled_erm, mlp: hidden, restricted, steps, learning_rate, seed
             - rp: reward
