@@ -30,10 +30,10 @@ from gladius.own_data.erm.anchor_path import share_without_anchor
 from gladius.own_data.erm.observations.features import Inputs, Rows, make_features
 from gladius.own_data.erm.observations.risk import ObservationRisk
 from gladius.own_data.erm.observations.selection import make_zeta
+from gladius.own_data.erm.rarity import chances
 from gladius.own_data.markov import check_markov
 from gladius.own_data.results.inference import FreeErrors
 from gladius.panel.anchor import Anchor
-from gladius.solvers.rarity import chances
 
 Array = NDArray[np.float64]
 SIZE, BETA, ANCHOR = 10, 0.9, 2
