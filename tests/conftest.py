@@ -7,7 +7,10 @@ machine, is no failure. Array shapes in signatures are checked at each call.
 """
 
 import os
+from collections.abc import Callable
+from functools import partial
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -36,3 +39,16 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     from cases import uncompile
 
     uncompile(monkeypatch)
+
+
+@pytest.fixture
+def hold_lambda(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Called with a lambda: fits of the class `smooth` then have it, in place of the best."""
+
+    def hold(penalty: float) -> None:
+        from gladius.own_data.erm import estimator, smooth
+
+        one = partial(smooth.fit_smooth, penalties=np.array([penalty]))
+        monkeypatch.setattr(estimator, "fit_smooth", one)
+
+    return hold

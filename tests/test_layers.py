@@ -253,8 +253,8 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
-STATEMENTS = {"gladius": 6_936, "gladius/own_data": 5_525, "proofs_checks": 6_989}
-STATEMENTS |= {"reproduce": 8_342, "tests": 20_513}
+STATEMENTS = {"gladius": 6_917, "gladius/own_data": 5_546, "proofs_checks": 6_989}
+STATEMENTS |= {"reproduce": 8_342, "tests": 20_523}
 
 
 def sources(package: str) -> dict[str, str]:
@@ -280,7 +280,7 @@ def test_statements_are_counted_not_lines() -> None:
 
 # Rooms are the folders of a package and its loose files; the contracts say on which floor each is.
 # An arrow is drawn where any file of one imports any of the other. gladius is without own_data.
-ROOMS = {"gladius": (9, 18), "gladius.own_data": (7, 10), "proofs_checks": (7, 11)}
+ROOMS = {"gladius": (9, 18), "gladius.own_data": (7, 11), "proofs_checks": (7, 11)}
 ROOMS |= {"reproduce": (8, 22)}
 
 

@@ -59,6 +59,27 @@ class CcpFit:
     newton: int  # Newton steps over all stages
     converged: bool  # theta and pi changed by less than STAGE_TOLERANCE in the last stage
 
+    def fit(self, model: Model, stages: int | None) -> Fit:
+        """The Fit to one data set, of so many stages; None: until nothing moves."""
+        logit = self.logit
+        status = logit.status[0]
+        if stages is None and status == "ok" and not self.converged:
+            status = "not_converged"
+        log_likelihood = float(logit.log_likelihood[0])
+        return Fit(
+            *model.functions(0, logit.theta[0], self.v[0]),
+            status=status,
+            iterations=self.newton if stages == 1 else self.stages,
+            gradient_norm=float(np.max(np.abs(logit.gradient))),
+            inner_iterations=0 if stages == 1 else self.newton,
+            extra={
+                "theta": logit.theta[0],
+                "objective": -log_likelihood / float(model.visits.sum()),
+                "log_likelihood": log_likelihood,
+                "stages": self.stages,
+            },
+        )
+
 
 def fit(
     data: Sequence[Transitions],
@@ -94,7 +115,7 @@ def fit(
             policy = choice_frequencies(model.visits, model.states, RENEWAL_PSEUDO_COUNT)
             fitted = renewed(model, policy, anchor.action)
             basis = RenewalBasis(model, policy=policy, action=anchor.action)
-            fits = [replace(_fit(fitted, model, stages), basis=basis)]
+            fits = [replace(fitted.fit(model, stages), basis=basis)]
         else:
             fitted = nested_pseudo_likelihood(
                 model.visits,
@@ -105,30 +126,9 @@ def fit(
                 model.discount,
                 stages=MAX_STAGES if stages is None else stages,
             )
-            fits = model.based([_fit(fitted, model, stages)])
+            fits = model.based([fitted.fit(model, stages)])
         estimates += model.estimates("ccp", fits, anchor)
     return estimates
-
-
-def _fit(fitted: CcpFit, model: Model, stages: int | None) -> Fit:
-    logit = fitted.logit
-    status = logit.status[0]
-    if stages is None and status == "ok" and not fitted.converged:
-        status = "not_converged"
-    log_likelihood = float(logit.log_likelihood[0])
-    return Fit(
-        *model.functions(0, logit.theta[0], fitted.v[0]),
-        status=status,
-        iterations=fitted.newton if stages == 1 else fitted.stages,
-        gradient_norm=float(np.max(np.abs(logit.gradient))),
-        inner_iterations=0 if stages == 1 else fitted.newton,
-        extra={
-            "theta": logit.theta[0],
-            "objective": -log_likelihood / float(model.visits.sum()),
-            "log_likelihood": log_likelihood,
-            "stages": fitted.stages,
-        },
-    )
 
 
 # The second step by inversion, and NPL.

@@ -205,7 +205,7 @@ class OfSet:
         return np.where(self.sets(states) != 0, self.function(states), self.otherwise)
 
 
-def fit_sets(
+def fits_within_sets(
     name: str,
     function: Callable[..., list[Estimate]],
     data: Sequence[Transitions],

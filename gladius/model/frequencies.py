@@ -7,7 +7,7 @@ used.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from gladius.panel.anchor import Anchor, nearest
 from gladius.panel.moves import (
     Moves,
     Table,
+    departures,
     entries,
     replaced,
     tabulated,
@@ -33,6 +34,8 @@ SAME_DISPLACEMENT = 16 * np.finfo(float).eps  # 0.3 - 0.2 and 0.2 - 0.1 are one 
 FEW_ROWS_A_PAIR, LEAST_ROWS_A_PAIR = 5.0, 3.0  # warn, raise
 LEAST_ROWS_A_MOVE = 1.5  # where tables are of moves
 FEW_ROWS = 100  # observations below which the support is not tested
+INSTEAD = "coarsen the states, give transition=, with increments pooled over states for one, or use"
+INSTEAD += " fit(..., function_class='sparse'), which works on rows"
 TIE = 1e-12  # log-likelihoods this close (relative) differ by the order of summation alone
 
 
@@ -114,40 +117,45 @@ class TransitionProbabilities:
 
 
 def check_support(counts: Counts) -> None:
-    """Raise where pairs (s, a) or, with many states, moves hardly repeat; warn of pairs nearly so.
+    """Raise where pairs (s, a) or, with many states, moves (s, a, s') hardly repeat."""
+    check_pairs(counts)
+    if isinstance(counts.moves, Moves):
+        check_moves(counts.size, counts.moves)
 
-    It looks at the rows a visited pair, of which raw continuous mileage, where every observation is
-    a state of its own, has one. How far the noise of frequencies moves a parameter grows with the
-    number of pairs too; `Results.shift_by_frequencies` measures it.
 
-    Of moves (s, a, s') each may be seen once though the pairs repeat: then states lead almost
-    anywhere, frequencies tell little of where, and a solution in them fills memory.
+def check_pairs(counts: Counts) -> None:
+    """Raise where there are few rows a visited pair (s, a); warn where there are nearly so few.
+
+    Raw continuous mileage, every row of which is a state, has one. How far the noise of frequencies
+    moves a parameter grows with the pairs too; `Results.shift_by_frequencies` measures it.
     """
     pairs = np.count_nonzero(counts.visits, axis=(1, 2))
-    rows = np.where(counts.size < FEW_ROWS, np.inf, counts.size / pairs)
-    worst = int(np.argmin(rows))
+    worst, rows = _fewest(counts.size, pairs)
     value = f"{pairs[worst]} pairs (s, a) in {counts.size[worst]:.0f} rows"
-    hint = (
-        f"the states hardly repeat, with {rows[worst]:.1f} rows a pair, so that frequencies say"
-        " little: coarsen the states, give transition=, with increments pooled over states for one,"
-        " or use fit(..., function_class='sparse'), which works on rows"
-    )
-    if rows[worst] < LEAST_ROWS_A_PAIR:
+    hint = f"the states hardly repeat, with {rows:.1f} rows a pair, so that frequencies say little"
+    if rows < LEAST_ROWS_A_PAIR:
+        raise InputError("states", value, f"{hint}: {INSTEAD}")
+    if rows < FEW_ROWS_A_PAIR:
+        warnings.warn(f"states = {value}: {hint}: {INSTEAD}", stacklevel=3)
+
+
+def check_moves(size: Array, moves: Moves) -> None:
+    """Raise where moves (s, a, s') are seen hardly more than once, though the pairs may repeat.
+
+    Then states lead almost anywhere: frequencies say little, and a solution in them fills memory.
+    """
+    number = departures(replace(moves, values=np.sign(moves.values))).sum(axis=(1, 2))
+    least, rows = _fewest(size, number)
+    if rows < LEAST_ROWS_A_MOVE:
+        value = f"{number[least]:.0f} moves (s, a, s') in {size[least]:.0f} rows"
+        hint = f"the moves hardly repeat, with {rows:.1f} rows each: {INSTEAD}"
         raise InputError("states", value, hint)
-    if rows[worst] < FEW_ROWS_A_PAIR:
-        warnings.warn(f"states = {value}: {hint}", stacklevel=2)
-    if isinstance(counts.moves, Moves):
-        (r, *_), _ = entries(counts.moves)
-        number = np.bincount(r, minlength=len(counts.size))
-        repeats = np.where(counts.size < FEW_ROWS, np.inf, counts.size / np.maximum(number, 1))
-        least = int(np.argmin(repeats))
-        if repeats[least] < LEAST_ROWS_A_MOVE:
-            value = f"{number[least]} moves (s, a, s') in {counts.size[least]:.0f} rows"
-            hint = (
-                f"the moves hardly repeat, with {repeats[least]:.1f} rows each: coarsen the states,"
-                " give transition=, or use fit(..., function_class='sparse'), which works on rows"
-            )
-            raise InputError("states", value, hint)
+
+
+def _fewest(size: Array, number: Array | Integers) -> tuple[int, float]:
+    """The data set with the fewest rows for each of so many, and these; inf where it has few."""
+    rows = np.where(size < FEW_ROWS, np.inf, size / np.maximum(number, 1))
+    return int(np.argmin(rows)), float(np.min(rows))
 
 
 def empirical_transition_probabilities(counts: Counts) -> TransitionProbabilities:

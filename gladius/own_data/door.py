@@ -32,7 +32,7 @@ from gladius.own_data.formula import linear_reward
 from gladius.own_data.frame import complete, warn_of_codes
 from gladius.own_data.results.progress import progress
 from gladius.own_data.results.results import Results
-from gladius.own_data.results.weights import fits_of, named, repeated
+from gladius.own_data.results.weights import fits_with_weights, named, repeated
 from gladius.panel.anchor import Anchor, AnchorReward, make_anchor
 from gladius.panel.record import Transitions
 from gladius.solvers.threads import one_thread
@@ -163,7 +163,7 @@ def fit(
             - plug_in: none
             - pqr: rng, training
             - profiled_erm: function_class
-            - profiled_erm, smooth: penalty
+            - profiled_erm, smooth: none
             - profiled_erm, sparse: inputs, zeta_inputs
             - profiled_erm, mlp: hidden, restricted, steps, learning_rate, seed
             - rp: reward
@@ -237,7 +237,7 @@ def fit(
     with one_thread(*(rows.states for rows in data)), needs_torch("method", method):
         try:
             with progress(f"{method}, {sum(map(len, data)):,} observations", None, verbose):
-                estimates = fits_of(method, column, data, anchor, beta, options)
+                estimates = fits_with_weights(method, column, data, anchor, beta, options)
         except InputError as error:
             if error.field != "option":
                 raise

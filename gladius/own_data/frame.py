@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import hypergeom, ks_2samp, norm
 
+from gladius.own_data.erm.rarity import lacks_by_chance
 from gladius.panel.record import (
     Categories,
     Transitions,
@@ -22,7 +23,6 @@ from gladius.panel.record import (
     index_rows,
 )
 from gladius.panel.ties import TIE
-from gladius.solvers.rarity import lacks_by_chance
 from gladius.validate import Array, InputError, Integers, check_finite, check_whole
 
 DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")  # of a day or a month, as text

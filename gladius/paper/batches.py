@@ -283,11 +283,11 @@ def cut(
 def all_rows(batches: Sequence[rows.Batch]) -> rows.Batch:
     """One batch of all rows, whose states are left out, for `start_of`."""
     reward = np.concatenate([batch.reward[batch.state] for batch in batches])
-    number, anchored = (
-        np.concatenate([getattr(b, n) for b in batches]) for n in rows.Batch._fields[5:7]
-    )
     return batches[0]._replace(
-        reward=reward, state=np.arange(len(reward)), number=number, anchored=anchored
+        reward=reward,
+        state=np.arange(len(reward)),
+        number=np.concatenate([batch.number for batch in batches]),
+        anchored=np.concatenate([batch.anchored for batch in batches]),
     )
 
 

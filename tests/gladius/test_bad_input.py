@@ -116,15 +116,9 @@ DOOR: list[Row] = [
     ),
     ({"method": "gladios"}, "method = 'gladios'"),
     ({"method": "profiled_erm", "wieght": 2.0}, "option = 'wieght'"),
-    ({"method": "profiled_erm", "function_class": "smooth", "penalty": 100.0}, "penalty = 100.0"),
-    ({"method": "profiled_erm", "penalty": 100.0}, "option = 'penalty'"),
     (
-        {
-            "transitions": data(states=np.ones(6), next_states=np.ones(6)),
-            "method": "profiled_erm",
-            "penalty": 1.0,
-        },
-        "penalty = 1.0",
+        {"method": "profiled_erm", "function_class": "smooth", "penalty": 100.0},
+        "option = 'penalty'",
     ),
     ({"method": "profiled_erm", "function_class": "mlp", "hidden": 10}, "hidden = 10"),
     ({"method": "profiled_erm", "function_class": "deep"}, "function_class = 'deep'"),

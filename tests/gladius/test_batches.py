@@ -11,6 +11,7 @@ from bus_engine import ANCHOR, KNOWN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from interrupted import check_that_it_goes_on
 from scipy.special import logsumexp
 from strategies import transitions
 
@@ -18,7 +19,7 @@ import gladius
 from gladius.designs.bus import BusEngine
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.paper import batches, long_work, max_oracle
+from gladius.paper import batches, max_oracle
 from gladius.paper.training import TRUNK, Layout, Q, training
 from gladius.validate import Array, InputError
 
@@ -231,10 +232,6 @@ def test_memory_is_that_of_a_batch() -> None:
     assert peaks[1] < 1.2 * peaks[0]
 
 
-class InterruptedTrainingError(Exception):
-    """Ends a training as a user's Ctrl-C would."""
-
-
 def test_an_interrupted_fit_goes_on_to_the_same_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Transitions
 ) -> None:
@@ -243,22 +240,8 @@ def test_an_interrupted_fit_goes_on_to_the_same_bits(
         (found,) = batches.fit([data], ANCHOR, 0.95, checkpoint=checkpoint, **options)
         return found.q(data.states).tobytes() + found.reward_function(data.states).tobytes()
 
-    alone = trained(None)
-    monkeypatch.setattr(long_work, "SECONDS", 0.0)
-    write, times = long_work.Checkpoint.write, list[int]()
-
-    def stopped(self: long_work.Checkpoint, **options: bool) -> None:
-        write(self, **options)
-        times.append(1)
-        if len(times) in (3, 18):  # within a trial, and within a pass of a last training
-            raise InterruptedTrainingError
-
-    monkeypatch.setattr(long_work.Checkpoint, "write", stopped)
-    for _ in range(2):
-        with pytest.raises(InterruptedTrainingError):
-            trained(tmp_path)
-    assert trained(tmp_path) == alone
-    assert trained(tmp_path) == alone  # a finished one is read
+    # within a trial, and within a pass of a last training
+    check_that_it_goes_on(trained, tmp_path, monkeypatch, 3, 18)
 
 
 def test_the_gradient_of_all_rows_says_whether_it_converged() -> None:

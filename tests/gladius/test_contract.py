@@ -430,7 +430,6 @@ def test_too_few_steps_are_not_convergence(
 # method, other options, field, bad values of it
 BAD: list[tuple[str, dict[str, Any], str, list[Any]]] = [
     ("profiled_erm", {}, "function_class", ["forest", "tabular"]),
-    ("profiled_erm", {}, "penalty", [-1.0, "a"]),
     ("gladius", {}, "protocol", ["oracle"]),
     ("gladius", PRINTED, "function_class", ["forest"]),
     ("gladius", PRINTED, "optimiser", ["newton"]),

@@ -10,6 +10,7 @@ from bus_engine import ANCHOR, KNOWN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from interrupted import check_that_it_goes_on
 from scipy.special import logsumexp
 from strategies import transitions
 
@@ -18,7 +19,7 @@ from gladius.designs.bus import BusEngine
 from gladius.designs.metrics import mape, percentage_error
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.paper import batches, long_work, max_oracle
+from gladius.paper import batches, max_oracle
 from gladius.paper.rows import PRINTED
 from gladius.paper.training import TRUNK, ZETA, Layout, Q, gradient, training
 from gladius.validate import Array, InputError
@@ -50,14 +51,12 @@ def after_solving(data: Transitions, anchor: Anchor, theta: Array, ridge: float 
 
 
 EIGHTHS = st.integers(-16, 16).map(lambda k: k / 8)  # no weight at which squares underflow
-SIZE = Layout(TRUNK, 2, (UNITS, UNITS), 3).size
+DATA = transitions(elements=st.integers(-3, 3).map(float), width=2)
+THETA = arrays(np.float64, Layout(TRUNK, 2, (UNITS, UNITS), 3).size, elements=EIGHTHS)
 
 
 @settings(max_examples=40)
-@given(
-    data=transitions(elements=st.integers(-3, 3).map(float), width=2),
-    theta=arrays(np.float64, SIZE, elements=EIGHTHS),
-)
+@given(DATA, THETA)
 def test_both_solved_steps_are_what_raw_rows_say(data: Transitions, theta: Array) -> None:
     """Ends of paths, actions that never occur, an anchor's reward that depends on the state."""
     anchor = Anchor(int(data.actions[0]), reward_of_state)
@@ -83,10 +82,7 @@ def test_both_solved_steps_are_what_raw_rows_say(data: Transitions, theta: Array
 
 
 @settings(max_examples=20)
-@given(
-    data=transitions(elements=st.integers(-3, 3).map(float), width=2),
-    theta=arrays(np.float64, SIZE, elements=EIGHTHS),
-)
+@given(DATA, THETA)
 def test_the_ridge_is_that_of_both_layers(data: Transitions, theta: Array) -> None:
     anchor = Anchor(int(data.actions[0]), reward_of_state)
     slopes, model = [], None
@@ -103,10 +99,7 @@ def test_the_ridge_is_that_of_both_layers(data: Transitions, theta: Array) -> No
 
 
 @settings(max_examples=40)
-@given(
-    data=transitions(elements=st.integers(-3, 3).map(float), width=2),
-    theta=arrays(np.float64, SIZE, elements=EIGHTHS),
-)
+@given(DATA, THETA)
 def test_the_gradient_in_a_line_is_the_risk_s_derivative(data: Transitions, theta: Array) -> None:
     """A central difference of the risk of raw rows where Q has a line more, zeta fixed."""
     anchor = Anchor(int(data.actions[0]), reward_of_state)
@@ -264,10 +257,6 @@ def test_inputs_that_do_not_matter_are_left_out() -> None:
     assert np.ptp(every.reward_function(states)[:, 0]) > 0
 
 
-class InterruptedTrainingError(Exception):
-    """Ends a training as a user's Ctrl-C would."""
-
-
 def test_an_interrupted_fit_goes_on_to_the_same_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,22 +267,8 @@ def test_an_interrupted_fit_goes_on_to_the_same_bits(
         (found,) = max_oracle.fit([data], ANCHOR, 0.95, checkpoint=checkpoint, **options)
         return found.q(data.states).tobytes() + found.reward_function(data.states).tobytes()
 
-    alone = trained(None)
-    monkeypatch.setattr(long_work, "SECONDS", 0.0)
-    write, times = long_work.Checkpoint.write, list[int]()
-
-    def stopped(self: long_work.Checkpoint, **options: bool) -> None:
-        write(self, **options)
-        times.append(1)
-        if len(times) in (3, 30):  # within a trial, and within a last training
-            raise InterruptedTrainingError
-
-    monkeypatch.setattr(long_work.Checkpoint, "write", stopped)
-    for _ in range(2):
-        with pytest.raises(InterruptedTrainingError):
-            trained(tmp_path)
-    assert trained(tmp_path) == alone
-    assert trained(tmp_path) == alone  # a finished one is read
+    # within a trial, and within a last training
+    check_that_it_goes_on(trained, tmp_path, monkeypatch, 3, 30)
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,13 @@ from bus_engine import rngs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from interrupted import check_that_it_goes_on
 from strategies import transitions
 
 from gladius.designs.bus import BusEngine
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions, group
-from gladius.paper import author, box, long_work, rows, training
+from gladius.paper import author, box, rows, training
 from gladius.paper.algorithm import Options, fit, run
 from gladius.paper.training import SEPARATE, TABLES, TRUNK, ZETA, Layout, Q
 from gladius.validate import InputError
@@ -205,10 +206,6 @@ def test_the_box_draws_its_batches_from_the_data() -> None:
     assert ends == expected
 
 
-class InterruptedTrainingError(Exception):
-    """In place of a person's Ctrl-C."""
-
-
 @pytest.mark.parametrize("protocol", ["author", "printed", "printed, drawn"])
 def test_an_interrupted_training_goes_on_to_the_same_bits(
     protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -224,24 +221,8 @@ def test_an_interrupted_training_goes_on_to_the_same_bits(
             (found,) = fit([data], ANCHOR, 0.95, checkpoint=checkpoint, **options)
         return found.q(data.states).tobytes() + found.reward_function(data.states).tobytes()
 
-    alone = trained(None)
-    monkeypatch.setattr(long_work, "SECONDS", 0.0)
-    write, times = long_work.Checkpoint.write, []
-
-    def stopped(self: long_work.Checkpoint, **options: bool) -> None:
-        write(self, **options)
-        times.append(1)
-        if len(times) == 2:
-            raise InterruptedTrainingError
-
-    monkeypatch.setattr(long_work.Checkpoint, "write", stopped)
-    with pytest.raises(InterruptedTrainingError):
-        trained(tmp_path)
+    assert check_that_it_goes_on(trained, tmp_path, monkeypatch, 2) <= 1
     assert [x.name for x in tmp_path.iterdir()] == ["training_0.npz"]
-    assert trained(tmp_path) == alone
-    calls = len(times)
-    assert trained(tmp_path) == alone  # a finished one is read
-    assert len(times) - calls <= 1
 
 
 def test_a_checkpoint_of_another_training_or_a_damaged_one_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from gladius.designs.bus import BUS_REWARD, BusEngine
 from gladius.model.frequencies import check_support, empirical_transition_probabilities
 from gladius.own_data.door import fit
 from gladius.panel.anchor import check_anchor_support
+from gladius.panel.moves import tabulated
 from gladius.panel.record import Counts, Transitions, group
 from gladius.validate import Array, InputError
 
@@ -173,3 +174,15 @@ def test_the_support_of_frequencies() -> None:
         with pytest.raises(InputError, match=f"{pairs} pairs.*2.0 rows a pair"):
             check_support(Counts(grid, 2 * visits, no_moves))
     check_support(Counts(grid, 0.5 * visits, no_moves))
+
+
+def test_moves_that_hardly_repeat_are_refused_in_the_data_set_that_has_them() -> None:
+    """Six rows a pair lead to four states, 1.5 rows a move, or to five; tables are of moves."""
+    row, step = np.repeat(np.arange(300), 6), np.tile(np.arange(6), 300)
+    ends = [(row + step % distinct) % 150 for distinct in (4, 5)]
+    visits = np.full((2, 150, 2), 6.0)
+    both = np.concatenate([row, 300 + row]), np.concatenate(ends), None
+    counts = Counts(np.arange(150.0)[:, None], visits, tabulated(*both, (2, 2, 150, 150)))
+    check_support(counts.of(0))
+    with pytest.raises(InputError, match=r"1500 moves \(s, a, s'\) in 1800 rows.*1.2 rows each"):
+        check_support(counts)

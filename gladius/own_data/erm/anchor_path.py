@@ -12,9 +12,9 @@ from scipy.sparse.linalg import spsolve
 
 from gladius.model.choice_sets import anchor_is_open, sets_of
 from gladius.model.state_anchor import own_actions
+from gladius.own_data.erm.rarity import lacks_by_chance
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions, index_rows
-from gladius.solvers.rarity import lacks_by_chance
 from gladius.validate import Array
 
 CHANCE = 0.01  # that no row of a state is the anchor, above which it says nothing
@@ -27,7 +27,7 @@ def share_without_anchor(data: Transitions, anchor: Anchor, discount: float) -> 
     The anchor's equation gives V(s) as the discounted sum of r - log pi of the anchor along its own
     path from s. The share is that of the states of this path, from the observed states. A state is
     without the anchor if its choice set is, or if none of its rows is the anchor though that has a
-    chance below CHANCE by the anchor's frequency in the other states; see `gladius.solvers.rarity`.
+    chance below CHANCE by the anchor's frequency in the other states (`lacks_by_chance`).
     """
     states, (index, after) = index_rows([data.states, data.next_states])
     size, own, sets = len(states), own_actions(anchor, states), sets_of(data)

@@ -24,7 +24,7 @@ Implementation choices:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -52,34 +52,16 @@ from gladius.model.state_anchor import (
 from gladius.own_data.erm import ROW_CLASSES
 from gladius.own_data.erm.level import DISAGREES
 from gladius.own_data.erm.misfit import PER_COEFFICIENT, RARE
-from gladius.own_data.erm.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
+from gladius.own_data.erm.smooth import DECREMENT, Problem, fit_smooth
 from gladius.panel.anchor import Anchor, check_anchor_support
 from gladius.panel.record import Counts, Transitions, group, never_followed
 from gladius.solvers.threads import load
-from gladius.validate import Array, InputError, check_choice, check_options, check_positive
+from gladius.validate import Array, InputError, check_choice, check_options
 
 TITLE, NEEDS = "Profiled ERM", ("next", "anchor")
 CLASSES = ("smooth", *ROW_CLASSES)
 MOST_PAIRS = 3.0  # visited (s, a) over the square root of the rows, for `smooth` by default
 LINE = 2  # coefficients of an action's reward at the affine end
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of the class `smooth`.
-
-    Attributes:
-        function_class: smooth.
-        penalty: lambda; None chooses it by REML and the two rules of `gladius.own_data.erm.smooth`.
-    """
-
-    function_class: str = "smooth"
-    penalty: float | None = None
-
-    def __post_init__(self) -> None:
-        check_choice("function_class", self.function_class, ("smooth",))
-        if self.penalty is not None:
-            check_positive("penalty", self.penalty, "give a positive number, or None for REML")
 
 
 def fit(
@@ -94,47 +76,45 @@ def fit(
         data: replications.
         anchor: the anchor action and its reward.
         discount: beta.
-        options: `function_class` and the fields of the Options of that class, in this module, in
-            `gladius.own_data.erm.observations.sparse`, or in
-            `gladius.own_data.erm.observations.network`.
+        options: `function_class` and the fields of the Options of that class, in
+            `gladius.own_data.erm.observations.sparse` or
+            `gladius.own_data.erm.observations.network`; `smooth` has none.
 
     Raises:
         InputError: for a bad option; for data that do not support the class asked for.
     """
-    is_default = "function_class" not in options
+    is_required = "function_class" in options
     one_feature = data[0].states.shape[1] == 1
     function_class = options.pop("function_class", "smooth" if one_feature else "sparse")
     check_choice("function_class", function_class, CLASSES)
     if function_class == "smooth":
-        check_options(Options, options)
-        smooth_options = Options(**options)
-        is_required = bool(options) or not is_default
+        if options:
+            hint = "the class smooth has none: name another function_class for those of it"
+            raise InputError("option", next(iter(options)), hint)
         counts, sets = _group(data, is_required=is_required), sets_of(data[0])
         if counts is not None and sets is None:
-            return on_counts(fit_counts, counts, anchor, discount, smooth_options)
+            return on_counts(fit_counts, counts, anchor, discount)
         if counts is not None and sets is not None:
             if is_required:
                 check_anchor_open(counts.states, anchor, sets, "smooth")
             if np.all(anchor_is_open(counts.states, anchor, sets)):
-                return _within(counts, anchor, discount, smooth_options, sets)
+                return _within(counts, anchor, discount, sets)
         function_class = "sparse"
     return _fit_observations(function_class, data, anchor, discount, options)
 
 
-def _within(
-    counts: Counts, anchor: Anchor, discount: float, options: Options, sets: ChoiceSets
-) -> list[Estimate]:
+def _within(counts: Counts, anchor: Anchor, discount: float, sets: ChoiceSets) -> list[Estimate]:
     """The class `smooth` within choice sets, in which the anchor is available."""
     is_rough = (counts.states.shape[1] == 1) & (counts.present.sum(axis=1) >= 3)
     if np.all(is_rough):
         closed: StateFunction = Closed(sets)
         if isinstance(anchor, StateAnchor):
             closed = Exchanged(closed, anchor.exchange)
-        return on_counts(fit_counts, counts, anchor, discount, options, closed)
+        return on_counts(fit_counts, counts, anchor, discount, closed)
     if np.any(is_rough):
         alone = (counts.of(r) for r in range(len(is_rough)))
-        return [_within(one, anchor, discount, options, sets)[0] for one in alone]
-    return _plug_in(counts, anchor, discount, options, sets)
+        return [_within(one, anchor, discount, sets)[0] for one in alone]
+    return _plug_in(counts, anchor, discount, sets)
 
 
 def _fit_observations(
@@ -181,7 +161,6 @@ def fit_counts(
     counts: Counts,
     anchor: Anchor,
     discount: float,
-    options: Options,
     closed: StateFunction | None = None,
 ) -> list[Estimate]:
     """Estimates of the class `smooth`, one for each replication; the cost does not depend on N.
@@ -190,23 +169,21 @@ def fit_counts(
         counts: R replications.
         anchor: the anchor action and its reward.
         discount: beta.
-        options: of the class.
         closed: (n, d) features -> (n, A) FORBIDDEN where an action is not available, else 0. With
             it all replications have one feature and three states.
     """
     is_rough = (counts.states.shape[1] == 1) & (counts.present.sum(axis=1) >= 3)
     if np.any(is_rough) and not np.all(is_rough):  # each has the estimate that it has alone
-        alone = [fit_counts(counts.of(r), anchor, discount, options) for r in range(len(is_rough))]
+        alone = [fit_counts(counts.of(r), anchor, discount) for r in range(len(is_rough))]
         return [estimate for (estimate,) in alone]
     if not np.any(is_rough):
-        return _plug_in(counts, anchor, discount, options)
+        return _plug_in(counts, anchor, discount)
     counts.check_taken()
     check_anchor_support(counts, anchor.action)
     p_hat = transition_probabilities(counts, anchor)
     table = 0.0 if closed is None else closed(counts.states)
     problem = Problem(counts, p_hat, anchor, discount, table)
-    penalties = PENALTIES if options.penalty is None else np.array([options.penalty])
-    smooth = fit_smooth(problem, penalties)
+    smooth = fit_smooth(problem)
     risk = grouped_risk(smooth.tables.q, counts, anchor.action, problem.anchor_reward, discount)
     # A fit worse than the uniform policy counts as failed; the factor allows for rounding.
     nll_of_uniform_policy = np.log(counts.visits.shape[2]) * (1 + 1e-9)
@@ -257,13 +234,9 @@ def _plug_in(
     counts: Counts,
     anchor: Anchor,
     discount: float,
-    options: Options,
     sets: ChoiceSets | None = None,
 ) -> list[Estimate]:
     """The class `smooth` where no roughness is defined: the plug-in."""
-    if options.penalty is not None:
-        hint = "here no roughness is penalised, so it has no effect: leave it out"
-        raise InputError("penalty", options.penalty, hint)
     estimates, found = [], None if sets is None else within(counts, anchor, discount, sets)
     for plain in found or plug_in.fit_counts(counts, anchor, discount):
         extra = {**plain.diagnostics.extra, "smoothed": False, "penalty": 0.0}

@@ -38,7 +38,7 @@ from gladius.own_data.results.inference import (
 from gladius.own_data.results.progress import progress
 from gladius.own_data.results.saved import save
 from gladius.own_data.results.summary import text_of
-from gladius.own_data.results.weights import fits_of, grid_of, of_rows
+from gladius.own_data.results.weights import fits_with_weights, grid_of, of_rows
 from gladius.panel.anchor import Anchor
 from gladius.panel.moves import dense
 from gladius.panel.record import Transitions, distinct_rows, grid_positions
@@ -710,7 +710,9 @@ class Results(Estimate):
     ) -> list[Estimate | None]:
         """An estimate of each sample; None where it supports none."""
         try:
-            fits = fits_of(self.name, self.weights, samples, self.anchor, self.discount, options)
+            fits = fits_with_weights(
+                self.name, self.weights, samples, self.anchor, self.discount, options
+            )
         except InputError:
             if len(samples) == 1:
                 return [None]

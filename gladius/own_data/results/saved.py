@@ -36,6 +36,7 @@ MOVED = {
     "model.formula:": "own_data.formula:",
     "results.": "own_data.results.",
 }
+WITHDRAWN = "penalty"  # an option of fits of 0.4
 SEQUENCES = {"tuple": tuple, "list": list}
 
 
@@ -69,7 +70,8 @@ def load(folder: Path | str, *, trust: Sequence[str] = ()) -> Any:
 
     The checksums in `SHA256SUMS` find accidents, such as a file that is cut or was edited. They are
     no protection from malice: whoever changes a file can write its checksum as well. Folders of
-    0.4 have none, and those of 0.3 are not read.
+    0.4 have none, and those of 0.3 are not read. A fit whose lambda was given, as 0.4 allowed, is
+    refused, because no refit here would be that fit.
 
     Args:
         folder: that of `save`.
@@ -79,7 +81,7 @@ def load(folder: Path | str, *, trust: Sequence[str] = ()) -> Any:
 
     Raises:
         InputError: a file is missing, cut, edited, or of a later release, and the message names it;
-            or it names code that is not trusted.
+            it names code that is not trusted; or the fit has an option that was withdrawn.
     """
     if isinstance(trust, str) or not all(isinstance(name, str) for name in trust):
         raise InputError("trust", trust, "give a list of modules, such as ('mymodule',)")
@@ -101,7 +103,11 @@ def load(folder: Path | str, *, trust: Sequence[str] = ()) -> Any:
         arrays = dict(stored)  # of pickled objects there are none: `np.load` refuses them
     with _intact(json_file), needs_torch("folder", str(folder)):
         content = content if number == FORMAT else json.loads(_in_todays_names(text))
-        return _decoded(content["value"], arrays, trust)
+        value = _decoded(content["value"], arrays, trust)
+    if WITHDRAWN in getattr(value, "options", ()):
+        hint = "no fit has this option now, and errors need a refit: load it with release 0.4.0"
+        raise InputError("option", WITHDRAWN, hint)
+    return value
 
 
 @contextmanager

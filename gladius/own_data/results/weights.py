@@ -21,7 +21,7 @@ import numpy as np
 
 from gladius.baselines import ccp, mpec, nfxp
 from gladius.model import inversion
-from gladius.model.choice_sets import fit_sets, sets_of
+from gladius.model.choice_sets import fits_within_sets, sets_of
 from gladius.model.estimate import Estimate, Fit
 from gladius.model.frequencies import check_support, empirical_transition_probabilities
 from gladius.model.increments import PooledIncrements
@@ -136,7 +136,7 @@ def counts_of(data: Transitions, states: Array, name: str) -> Counts:
     return Counts(states, visits[None], moves, followed[None])
 
 
-def fits_of(
+def fits_with_weights(
     name: str,
     weights: str | None,
     data: Sequence[Transitions],
@@ -159,7 +159,7 @@ def fits_of(
     """
     if weights is None:
         function = import_module(METHODS[name]).fit
-        return fit_sets(name, function, data, anchor, discount, options)
+        return fits_within_sets(name, function, data, anchor, discount, options)
     if sets_of(data[0]) is not None:
         raise InputError("weights", weights, "give them without available=, or freq_weights=")
     takes = name in TAKE and not options.get("finite_dependence")
@@ -190,8 +190,8 @@ def _fit(name: str, model: Model, start: Array, stages: int | None) -> Fit:
         return nfxp.fit_counts(model.visits, *given, start=start[None]).fit(0, model)
     policy = inversion.choice_frequencies(model.visits, model.states)
     most = ccp.MAX_STAGES if stages is None else stages
-    found = ccp.nested_pseudo_likelihood(model.visits, policy, *given, stages=most)
-    return ccp._fit(found, model, stages)
+    fitted = ccp.nested_pseudo_likelihood(model.visits, policy, *given, stages=most)
+    return fitted.fit(model, stages)
 
 
 def _plug_in(data: Transitions, name: str, anchor: Anchor, discount: float) -> Estimate:

@@ -51,6 +51,19 @@ TOLD = "available="  # the version in which choice sets are told, of the designs
 HARMLESS = ("r-hat does not depend", " gaps, ")  # warnings that say nothing against r-hat
 
 
+def read(world: World, seed: int = 0, **names: str) -> gladius.Transitions:
+    """A data set of a world, by the columns that its user has."""
+    frame, state = world.sample(seed), list(world.seen or world.names)
+    names = {"action": "action", "id": "id", "time": "t"} | names
+    return gladius.Transitions.from_frame(frame, state=state, **names)
+
+
+def known(world: World) -> dict[str, Any]:
+    """What its user says to `fit`."""
+    own = {"anchor_action": world.anchor, "anchor_reward": float(world.fixed[0, world.anchor])}
+    return own | {"discount": world.told or world.discount} | world.fit
+
+
 def attempt(name: str, number: int, version: str = "") -> dict[str, Any]:
     """The entries of one data set of a design; of some versions the choice sets are told."""
     world = DESIGNS[name]()
@@ -59,8 +72,7 @@ def attempt(name: str, number: int, version: str = "") -> dict[str, Any]:
     names: dict[str, Any] = {"state": columns, "action": "action", "id": "id", "time": "t"}
     if world.ends.any() and frame["done"].any():
         names["done"] = "done"
-    told = {"anchor_action": world.anchor, "discount": world.told or world.discount}
-    given = {"anchor_reward": float(world.fixed[0, world.anchor])} | told | world.fit
+    given = known(world)
     if name == "anchor impossible":  # the user knows what the anchor is worth where it can be had
         given["anchor_reward"] = float(world.fixed[-1, world.anchor])
     if name == "choice sets":

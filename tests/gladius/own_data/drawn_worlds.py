@@ -22,6 +22,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from attack import known
 from designs import uniform
 from worlds import World, grid, linear, one, steps, together, walk
 
@@ -76,8 +77,7 @@ def drawn_world(seed: int, hidden: str = "", columns: int = 0) -> World:
 def attempt(world: World, method: str, seed: int) -> tuple[Counter[str], float]:
     """What the fit says, and the z of the level."""
     frame, seen = world.sample(10_000 + seed), list(world.seen or world.names)
-    told: dict[str, Any] = {"anchor_action": world.anchor, "discount": world.discount}
-    told["anchor_reward"] = float(world.fixed[0, world.anchor])
+    told = known(world)
     if method in ("sparse", "smooth"):
         told["function_class"], method = method, "profiled_erm"
     if method in ("nfxp", "ccp", "mpec"):

@@ -30,10 +30,10 @@ from gladius.own_data.erm.anchor_path import share_without_anchor
 from gladius.own_data.erm.observations.features import Inputs, Rows, make_features
 from gladius.own_data.erm.observations.risk import ObservationRisk
 from gladius.own_data.erm.observations.selection import make_zeta
+from gladius.own_data.erm.rarity import chances
 from gladius.own_data.markov import check_markov
 from gladius.own_data.results.inference import FreeErrors
 from gladius.panel.anchor import Anchor
-from gladius.solvers.rarity import chances
 
 Array = NDArray[np.float64]
 SIZE, BETA, ANCHOR = 10, 0.9, 2
@@ -216,8 +216,9 @@ def test_the_plug_in_is_its_formula_within_the_set() -> None:
     assert np.nanmax(np.abs(control - by_formula(fit.data, 0.5))) > 1e-5
 
 
-def test_smooth_without_a_penalty_is_the_plug_in() -> None:
-    fit = gladius.fit(paths(some), function_class="smooth", penalty=1e-7, available=some, **KNOWN)
+def test_smooth_without_a_penalty_is_the_plug_in(hold_lambda: Callable[[float], None]) -> None:
+    hold_lambda(1e-7)
+    fit = gladius.fit(paths(some), function_class="smooth", available=some, **KNOWN)
     expected = by_formula(fit.data, 0.0)
     np.testing.assert_allclose(
         np.where(some(GRID) > 0, fit.reward(GRID), np.nan), expected, atol=5e-3
@@ -292,9 +293,8 @@ def test_the_default_gives_way_where_the_anchor_is_missing() -> None:
         fit = gladius.fit(paths(few), available=few, **KNOWN)
     assert fit.method == "profiled_erm sparse"
     np.testing.assert_array_equal(fit.reward(GRID), fitted("sparse", few).reward(GRID))
-    for options in ({"function_class": "smooth"}, {"penalty": 1.0}):
-        with pytest.raises(InputError, match="smooth does not identify r"):
-            quiet(paths(few), available=few, **KNOWN, **options)
+    with pytest.raises(InputError, match="smooth does not identify r"):
+        quiet(paths(few), available=few, function_class="smooth", **KNOWN)
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))

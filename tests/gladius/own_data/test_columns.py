@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from attack import COLUMNS, TOLD, attempt, markdown, run, table
+from attack import COLUMNS, TOLD, attempt, known, markdown, read, run, table
 from designs import DESIGNS, OURS, REPORTED, inventory, last_age, mileage, rows_after_exit
 from drawn_worlds import drawn_world
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from worlds import World
 
 import gladius
 from gladius.own_data.erm.observations.features import Inputs, Logs, make_cells
@@ -26,15 +25,6 @@ from gladius.validate import Array, InputError
 
 TABLE = Path(__file__).parent / "attack.csv"
 NAMES: dict[str, Any] = {"action": "action", "id": "id", "time": "t"}
-
-
-def read(world: World, seed: int = 0, **names: Any) -> Transitions:
-    return Transitions.from_frame(world.sample(seed), state=list(world.names), **(NAMES | names))
-
-
-def told(world: World) -> dict[str, Any]:
-    own = {"anchor_action": world.anchor, "discount": world.discount}
-    return own | {"anchor_reward": float(world.fixed[0, world.anchor])} | world.fit
 
 
 def rows(states: Array, actions: Any = None) -> Transitions:
@@ -68,7 +58,7 @@ def test_a_reward_of_a_log_is_found_and_asked_for_by_the_column_itself() -> None
     """Of a size from .2 to 900, r-hat was no better than a guess, and the status was `ok`."""
     world = DESIGNS["log of a size"]()
     with pytest.warns(UserWarning, match="all but never chosen"):
-        fit = gladius.fit(read(world), **told(world))
+        fit = gladius.fit(read(world), **known(world))
     weights = np.bincount(world.sample(0)["state"], minlength=len(world.x))
     error = np.average(np.abs(fit.reward(world.x, 0) - world.reward[:, 0]), weights=weights)
     assert error < 0.15
@@ -79,13 +69,13 @@ def test_a_reward_of_a_log_is_found_and_asked_for_by_the_column_itself() -> None
     names = {"inputs": ["size", "y"], "zeta_inputs": ["size", "y"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        named = gladius.fit(read(world), **told(world), **names)
+        named = gladius.fit(read(world), **known(world), **names)
     np.testing.assert_allclose(named.reward(world.x, 0), fit.reward(world.x, 0), atol=0.1)
 
 
 def test_a_reward_of_the_anchor_gets_the_columns_that_the_user_has() -> None:
     world = DESIGNS["search"]()
-    fit = gladius.fit(read(world, done="done"), **told(world))
+    fit = gladius.fit(read(world, done="done"), **known(world))
     np.testing.assert_allclose(fit.reward(world.x, 2), world.reward[:, 2])
     assert fit.reward_frame().shape[0] > 0
 
@@ -108,7 +98,7 @@ def test_intervals_allow_for_a_jump_that_no_curve_has() -> None:
     world = inventory(3.0)
     found = [attempt("inventory, loss 3", number) for number in (0, 1)]
     assert min(float(one["cover"]) for one in found) > 0.9
-    fit = gladius.fit(read(world), **told(world))
+    fit = gladius.fit(read(world), **known(world))
     assert isinstance(fit.basis, RowFunction)
     cells = {positions: len(values) for positions, values in fit.basis.reward.cells}
     assert cells[(fit.basis.reward.inputs.index(0),)] == 12

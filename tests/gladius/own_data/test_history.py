@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attack import known, read
 from bus_engine import BUS, KNOWN
 from designs import hidden, mileage
 from hypothesis import assume, given
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import expit
 from scipy.stats import norm
-from worlds import Array, World
+from worlds import Array
 
 import gladius
 from gladius import LinearReward, Transitions
@@ -27,17 +28,6 @@ from gladius.own_data.erm.history import (
 )
 
 PATHS, PERIODS = 60, 25
-
-
-def read(world: World, seed: int = 0) -> Transitions:
-    names = list(world.seen or world.names)
-    frame = world.sample(seed)
-    return Transitions.from_frame(frame, state=names, action="action", id="id", time="t")
-
-
-def told(world: World) -> dict[str, Any]:
-    own = {"anchor_action": world.anchor, "anchor_reward": float(world.fixed[0, world.anchor])}
-    return own | {"discount": world.discount}
 
 
 def said(data: Transitions, method: str = "profiled_erm", **given: Any) -> gladius.Results:
@@ -222,7 +212,7 @@ def test_what_the_state_lacks_is_reported_once_and_not_ok(
 ) -> None:
     world = hidden(kind, size)
     with pytest.warns(UserWarning, match=text) as caught:
-        fit = said(read(world), **told(world))
+        fit = said(read(world), **known(world))
     assert len(caught) == 1
     assert fit.diagnostics.status == "not_converged"
     assert any(text in one for one in fit.diagnostics.extra["not_ok_because"])  # type: ignore[attr-defined]
@@ -234,7 +224,7 @@ def test_another_method_warns_alone(method: str) -> None:
     world = hidden("types", (1600, 6))
     form = {} if method == "plug_in" else {"reward": "0 + x:action_0 + action_1"}
     with pytest.warns(UserWarning, match="choices of a path go together"):
-        fit = said(read(world), method, **form, **told(world))
+        fit = said(read(world), method, **form, **known(world))
     assert fit.diagnostics.status == "ok"
     assert float(fit.diagnostics.extra["types_z"]) > 5  # type: ignore[arg-type]
 
@@ -277,6 +267,6 @@ def test_a_column_on_which_nothing_depends_hides_no_type() -> None:
         wide = replace(world, edit=widen, seen=["x", "z"])
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            fit = said(read(wide), **told(world))
+            fit = said(read(wide), **known(world))
         assert any("choices of a path" in str(one.message) for one in caught) == is_typed
         assert fit.diagnostics.converged != is_typed

@@ -40,8 +40,7 @@ from gladius.model.estimate import Estimate
 from gladius.model.frequencies import TransitionProbabilities, empirical_transition_probabilities
 from gladius.model.mdp import TabularMDP, soft_bellman
 from gladius.model.reward_form import KnownTransitions, linear_in_features
-from gladius.own_data.erm.estimator import Options
-from gladius.own_data.erm.estimator import fit_counts as fit_gladius
+from gladius.own_data.erm.estimator import fit_counts as fit_profiled
 from gladius.own_data.erm.smooth import LAST_STEP
 from gladius.own_data.results import inference
 from gladius.own_data.results.factors import Cells, Factor, frequency_factors, increment_factors
@@ -454,12 +453,15 @@ def test_with_p_known_the_plug_in_has_the_variance_of_its_log_odds(cells: Any) -
     np.testing.assert_allclose(table.inverse, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
-def test_intervals_of_the_class_smooth_are_those_at_their_own_lambda() -> None:
+def test_intervals_of_the_class_smooth_are_those_at_their_own_lambda(
+    hold_lambda: Callable[[float], None],
+) -> None:
     data = BUS.simulate(100, np.random.default_rng(0))
     fit = gladius.fit(data, **KNOWN)
     own = fit.diagnostics.extra["interval_penalty"]
     assert own < fit.diagnostics.extra["penalty"]  # r-hat is at the affine end
-    (other,) = fit_gladius(group(data), fit.anchor, KNOWN["discount"], Options(penalty=own))
+    hold_lambda(own)
+    (other,) = fit_profiled(group(data), fit.anchor, KNOWN["discount"])
     frame = fit.reward_frame(states := group(data).states)
     centres = (frame["low"] + frame["high"]) / 2
     # both stop where a step is LAST_STEP of a standard error
@@ -469,14 +471,17 @@ def test_intervals_of_the_class_smooth_are_those_at_their_own_lambda() -> None:
     np.testing.assert_allclose(frame["se"], own, rtol=LAST_STEP)  # to first order in that step
 
 
-def test_at_the_affine_end_errors_are_those_of_maximum_likelihood() -> None:
+def test_at_the_affine_end_errors_are_those_of_maximum_likelihood(
+    hold_lambda: Callable[[float], None],
+) -> None:
     data = BUS.simulate(100, np.random.default_rng(0))
     fit = gladius.fit(data, "nfxp", reward=linear_in_features(2, 1, -5.0), **KNOWN)
     expected = fit.reward_errors(group(data).states)[:, 0] ** 2
-    rough, affine = (
-        errors_of(fit_gladius(group(data), fit.anchor, 0.95, Options(penalty=p))[0]).table()
-        for p in (1.0, 1e6)
-    )
+    found = []
+    for penalty in (1.0, 1e6):
+        hold_lambda(penalty)
+        found.append(errors_of(fit_profiled(group(data), fit.anchor, 0.95)[0]).table())
+    rough, affine = found
     np.testing.assert_allclose(np.diag(affine.covariance), expected, rtol=0.02)  # 1e6 is not inf
     assert np.all(np.diag(rough.covariance) > 1.02 * expected)
 

@@ -14,7 +14,7 @@ import gladius
 from gladius import BusEngine, Transitions
 from gladius.model.frequencies import empirical_transition_probabilities
 from gladius.model.risk import grouped_risk
-from gladius.own_data.erm.estimator import Options, fit_counts
+from gladius.own_data.erm.estimator import fit_counts
 from gladius.own_data.erm.smooth import PENALTIES, Problem, fit_smooth, roughness_rows
 from gladius.own_data.results.inference import FreeErrors
 from gladius.panel.anchor import Anchor
@@ -101,7 +101,7 @@ def test_population_counts_give_the_truth():
     visits = 1e9 * law[None]
     moves = np.swapaxes(visits, 1, 2)[..., None] * world.mdp.transition
     counts = Counts(world.mdp.features, visits, moves)
-    estimate = fit_counts(counts, Anchor(1, -5.0), 0.95, Options())[0]
+    estimate = fit_counts(counts, Anchor(1, -5.0), 0.95)[0]
     at = world.mdp.features[:6]
     np.testing.assert_allclose(estimate.reward(at, 0), world.mdp.reward[:6, 0], atol=2e-3)
     np.testing.assert_allclose(estimate.q(at), world.mdp.solution.q[:6], atol=2e-2)
@@ -168,10 +168,11 @@ def test_reml_is_the_restricted_likelihood(actions):
 
 
 @pytest.mark.parametrize("penalty", [1.0, 30.0])
-def test_effective_degrees_of_freedom_are_those_of_the_table_of_influences(penalty):
+def test_effective_degrees_of_freedom_are_those_of_the_table_of_influences(penalty, hold_lambda):
     """p - lambda tr(H^-1 D2'D2) over the free rewards: there H is computed by another formula."""
     counts, anchor = three_actions(1), Anchor(0, 0.0)
-    (estimate,) = fit_counts(counts, anchor, BETA, Options(penalty=penalty))
+    hold_lambda(penalty)
+    (estimate,) = fit_counts(counts, anchor, BETA)
     table = FreeErrors(estimate.basis).table()
     roughness = np.kron(np.eye(2), np.diff(np.eye(5), 2, axis=0))
     expected = 10 - penalty * np.trace(roughness @ table.inverse @ roughness.T)

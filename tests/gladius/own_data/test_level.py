@@ -1,12 +1,13 @@
 """The level of V against the anchor's choices."""
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 import torch
+from attack import known, read
 from bus_engine import BUS
 from designs import mileage, three_together
 from hypothesis import given
@@ -14,24 +15,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import expit
 from sparse_fits import few_rows, fit_sparse, small_risk
-from worlds import Array, World
+from worlds import Array
 
 import gladius
 from gladius.own_data.erm.level import DISAGREES, REJECTED, Level, level_of
 from gladius.own_data.erm.observations import sparse
 from gladius.own_data.erm.observations.risk import ObservationRisk, anchor_path
-from gladius.panel.record import Transitions
-
-
-def read(world: World, seed: int = 0) -> Transitions:
-    names = list(world.seen or world.names)
-    frame = world.sample(seed)
-    return Transitions.from_frame(frame, state=names, action="action", id="id", time="t")
-
-
-def told(world: World) -> dict[str, Any]:
-    own = {"anchor_action": world.anchor, "anchor_reward": float(world.fixed[0, world.anchor])}
-    return own | {"discount": world.discount}
 
 
 @cache
@@ -100,11 +89,11 @@ def test_inputs_that_matter_three_at_a_time_are_joined_where_the_level_is_reject
     world = three_together()
     data = read(world)
     weights = np.bincount(world.sample(0)["state"], minlength=len(world.x))
-    fit = gladius.fit(data, **told(world))
+    fit = gladius.fit(data, **known(world))
     assert fit.diagnostics.status == "ok"
     assert abs(float(fit.diagnostics.extra["level_z"])) < REJECTED  # type: ignore[arg-type]
     with patch.object(sparse, "JOINED", (99, 99)):
-        alone = gladius.fit(data, **told(world))
+        alone = gladius.fit(data, **known(world))
     errors = [
         np.average(np.abs(one.reward(world.x, 0) - world.reward[:, 0]), weights=weights)
         for one in (fit, alone)
@@ -129,9 +118,9 @@ def test_intervals_allow_for_the_level() -> None:
     assert basis.errors(states)[:, 1] == pytest.approx(0.0)  # the anchor's reward is given
 
 
-def test_smooth_fits_are_held_against_the_anchor_too() -> None:
+def test_smooth_fits_are_held_against_the_anchor_too(hold_lambda: Callable[[float], None]) -> None:
     data = read(mileage())
-    fit = gladius.fit(data, **told(mileage()))
+    fit = gladius.fit(data, **known(mileage()))
     assert fit.diagnostics.status == "ok"
     assert abs(float(fit.diagnostics.extra["level_z"])) < REJECTED  # type: ignore[arg-type]
     bent = data.take(np.arange(len(data)))
@@ -139,5 +128,6 @@ def test_smooth_fits_are_held_against_the_anchor_too() -> None:
     rng = np.random.default_rng(1)
     actions = np.where(late | (rng.random(len(bent)) > 0.15), bent.actions, 1)
     other = sparse.replace(bent, actions=actions)
-    off = gladius.fit(other, penalty=1e7, **told(mileage()))
+    hold_lambda(1e7)
+    off = gladius.fit(other, **known(mileage()))
     assert DISAGREES in off.diagnostics.extra["not_ok_because"]  # type: ignore[operator]

@@ -1,5 +1,6 @@
 """Folders that other releases wrote."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,14 @@ def test_a_folder_of_0_4_names_modules_that_have_moved(name: str, tmp_path: Path
     file.write_text(older, "utf-8")
     (tmp_path / "SHA256SUMS").unlink()  # 0.4 wrote none
     assert gladius.load(tmp_path).summary() == fit.summary()
+
+
+def test_a_fit_with_a_lambda_of_ones_own_is_refused(tmp_path: Path) -> None:
+    known = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+    fit = gladius.fit(gladius.BusEngine().simulate(60, rng=0), **known)
+    replace(fit, options={"penalty": 1.0}).save(tmp_path)
+    with pytest.raises(InputError, match=r"option = 'penalty'.*load it with release 0\.4\.0"):
+        gladius.load(tmp_path)
 
 
 @pytest.mark.parametrize("text", ['{"format": 4, "value": null}', '{"object": "of 0.3"}'])

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from gladius.model.choice_sets import sets_of
 from gladius.model.state_anchor import StateAnchor, own_actions
+from gladius.own_data.erm.rarity import SPANS
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Integers, Transitions, distinct_rows, index_rows
 from gladius.validate import Array
@@ -28,7 +29,6 @@ SUPPORT = (0.0005, 0.9995)  # quantiles of an input between which zeta is not cl
 CONSTANT = 1e-12  # range, relative to 1 or the mean, up to which an input is constant
 SYMMETRIC = 1e-9  # skewness up to which it is rounding
 SAMPLE = 10_000  # observations at equal distances, for quantiles
-SPANS = 100.0  # ratio of a positive column's ends, from which its log is an input too
 END_SHARE = 0.02  # of the rows, from which an end of a column is a cell
 END_VALUES = 5  # of a column whose ends are asked for
 CELLS = 144  # combinations of values up to which each has a cell

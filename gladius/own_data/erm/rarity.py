@@ -9,7 +9,7 @@ from gladius.solvers.choice_logit import maximise
 from gladius.validate import Array
 
 MOST_SQUARED = 5  # features up to which their squares and products are in the logit
-WIDE = 100.0  # ratio of a positive feature's ends, from which its log is
+SPANS = 100.0  # ratio of a positive column's ends, from which its log is an input too
 
 
 def chances(states: Array, seen: Integers, taken: Integers) -> Array:
@@ -26,7 +26,7 @@ def chances(states: Array, seen: Integers, taken: Integers) -> Array:
     _, (label,) = index_rows([states[:, is_label]])
     keeps_labels = np.all(np.bincount(label, taken) > 0)
     columns = [*states[:, (low < high) & (keeps_labels | ~is_label)].T]
-    columns += [np.log(x) for x in columns if x.min() > 0 and x.max() >= WIDE * x.min()]
+    columns += [np.log(x) for x in columns if x.min() > 0 and x.max() >= SPANS * x.min()]
     z = np.column_stack([np.ones(len(states)), *((x - x.mean()) / x.std() for x in columns)])
     if len(columns) <= MOST_SQUARED:
         first, second = np.triu_indices(len(columns))
