@@ -323,9 +323,9 @@ def _solved_on(candidate: Candidate, inside: NDArray[np.bool_], weight: Array) -
 
 
 def no_error_almost_everywhere(candidate: Candidate, floor_for: float = 1.0) -> CheckResult:
-    r"""$\{Q: L_{\mathrm{BE}}(Q)(s, a_s) = 0 \text{ for } d^*\text{-almost every } s\} = \arg\min$
-    of $E[\mathbf{1}\{a = a_s\} L_{\mathrm{BE}}(Q)(s, a)]$, $d^*$ the expert's state distribution;
-    on a countable $S$ this is the printed set.
+    r"""$\{Q: L_{\mathrm{BE}}(Q)(s, a_s) = 0 \text{ for } d^*\text{-almost every } s\} =
+    \mathrm{argmin}$ of $E[\mathbf{1}\{a = a_s\} L_{\mathrm{BE}}(Q)(s, a)]$, $d^*$ the expert's
+    state distribution; on a countable $S$ this is the printed set.
 
     Decided: the expectation is $\sum_s d^*(s) \pi^*(a_s \mid s) \Psi(s)^2$, with positive weights
     where $d^*$ has mass. Measured: at a $Q$ solved there the expected error is zero; at a drawn $Q$
@@ -366,7 +366,7 @@ def _free_off_zero() -> Candidate:
     rejected_at=lambda: Candidate(absorbing([[0.0]], 0.1), np.ones((1, 1)), np.zeros(1)),
 )
 def no_error_on_s_bar(candidate: Candidate) -> CheckResult:
-    r"""$\{Q: L_{\mathrm{BE}}(Q)(s, a_s) = 0 \text{ for all } s \in \bar S\} = \arg\min_Q
+    r"""$\{Q: L_{\mathrm{BE}}(Q)(s, a_s) = 0 \text{ for all } s \in \bar S\} = \mathrm{argmin}_Q
     E[\mathbf{1}\{a = a_s\} L_{\mathrm{BE}}(Q)(s, a)]$.
 
     Where: Section 4, the second display after the definition of $\bar S$.

@@ -378,8 +378,8 @@ def _two_actions() -> Fitted:
     cost=2,
 )
 def expzeta(probe: Fitted) -> CheckResult:
-    r"""Every $\zeta$ in $\arg\min E[\mathbf{1}\{a = a_s\} (V_Q(s') - \zeta(s, a))^2]$ is also in
-    $\arg\min E[(V_Q(s') - \zeta(s, a))^2]$.
+    r"""Every $\zeta$ in $\mathrm{argmin}\, E[\mathbf{1}\{a = a_s\} (V_Q(s') - \zeta(s, a))^2]$ is
+    also in $\mathrm{argmin}\, E[(V_Q(s') - \zeta(s, a))^2]$.
 
     Where: Section 4, Equation expzeta: "But such $\tilde\zeta$ also satisfies ... because".
 

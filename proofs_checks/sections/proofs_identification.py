@@ -237,7 +237,7 @@ def fixed_point_alone(problem: Anchored) -> CheckResult:
 def minimisers_almost_everywhere(
     candidate: Candidate, alike: bool = False, inside: NDArray[np.bool_] | None = None
 ) -> CheckResult:
-    r"""$\arg\min_Q E[-\log \hat p_Q(a \mid s)] = \{Q: \hat p_Q = \pi^* \text{ for }
+    r"""$\mathrm{argmin}_Q\, E[-\log \hat p_Q(a \mid s)] = \{Q: \hat p_Q = \pi^* \text{ for }
     d^*\text{-almost every } s\} = \{Q: Q(s, a_1) - Q(s, a_2) = Q^*(s, a_1) - Q^*(s, a_2) \text{ for
     } d^*\text{-almost every } s\}$, $d^*$ the expert's discounted state distribution. Where $S$ is
     countable, this is the same as: for all $s$ in $\bar S$.
@@ -295,9 +295,9 @@ def _fits_at_zero() -> Candidate:
     rejected_at=off_track,
 )
 def minimisers_of_the_likelihood(candidate: Candidate) -> CheckResult:
-    r"""$\arg\min_Q E[-\log \hat p_Q(a \mid s)] = \{Q: \hat p_Q = \pi^* \text{ for all } s \in \bar
-    S \text{ a.e.}\} = \{Q: Q(s, a_1) - Q(s, a_2) = Q^*(s, a_1) - Q^*(s, a_2) \text{ for all } s \in
-    \bar S\}$.
+    r"""$\mathrm{argmin}_Q\, E[-\log \hat p_Q(a \mid s)] = \{Q: \hat p_Q = \pi^* \text{ for all } s
+    \in \bar S \text{ a.e.}\} = \{Q: Q(s, a_1) - Q(s, a_2) = Q^*(s, a_1) - Q^*(s, a_2) \text{ for
+    all } s \in \bar S\}$.
 
     Where: Technical proofs, Lemma minMLE; used in Section 4.
 
@@ -339,7 +339,8 @@ def _implies(premise: NDArray[np.bool_], conclusion: NDArray[np.bool_]) -> Check
     rejected_at=lambda: (np.array([0, 0, 1]), np.array([0, 1, 2])),
 )
 def shared_minimisers(pair: TwoFunctions) -> CheckResult:
-    r"""If $\arg\min f_1$ and $\arg\min f_2$ meet, then $\arg\min(f_1 + f_2)$ lies in both.
+    r"""If $\mathrm{argmin}\, f_1$ and $\mathrm{argmin}\, f_2$ meet, then $\mathrm{argmin}(f_1 +
+    f_2)$ lies in both.
 
     Where: Technical proofs, Lemma sharingsol.
 
