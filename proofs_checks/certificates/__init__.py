@@ -41,7 +41,7 @@ class Derivation:
         named = self.assumptions or ("nothing that is named",)
         some = ["; ".join(named[i : i + 3]) for i in range(0, len(named), 3)]
         text = f"Uses: {'. And: '.join(some)}."
-        return text + f" Signs: {'; '.join(self.signs)}." * bool(self.signs)
+        return text + f" Signs: `{'`; `'.join(self.signs)}`." * bool(self.signs)
 
 
 def forms(name: str, head: str) -> dict[str, str]:
@@ -78,7 +78,7 @@ def in_coq() -> dict[str, str]:
         for line in csv.DictReader(file):
             before = f"{found[line['claim']]}. And " if line["claim"] in found else ""
             case = f" ({line['case']})" * bool(line["case"])
-            found[line["claim"]] = f"{before}{line['theorem']}, {line['file']}{case}"
+            found[line["claim"]] = f"{before}`{line['theorem']}`, `{line['file']}`{case}"
     return found
 
 

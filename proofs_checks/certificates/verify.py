@@ -29,7 +29,7 @@ except ModuleNotFoundError as error:
     raise SystemExit(f"{error.name} is missing: pip install '.[verify]'") from None
 
 FOLDER = Path(__file__).parent
-LIST = "5ccfd49882fe0007213db519d45c41176aedf60665a2b2115bc64360121cedd1"
+LIST = "4822d515fd5909a49edbf97ad5a35639bc7a10be085df671c06e555822b36600"
 PRECISIONS = (64, 256, 1024)  # bits, tried one after the other
 TOKEN, DEPTH = 500, 50  # characters of a name or number, nested lists
 POWER, BITS, FACTORED = 1_000, 20_000, 100  # exponents, bits of a coefficient, and of log's

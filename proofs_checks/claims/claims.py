@@ -151,7 +151,7 @@ class Claim:
         rejected_at: an instance on which the sound check passes and the broken one must fail.
         counterexample: builds an instance on which the printed statement fails, and asserts with
             `assumed` every stated assumption that constructors do not check (beta < 1).
-        text: at most three lines by which a reader checks it by hand: a format string with
+        text: at most three lines by which a reader checks it by hand: format strings with
             the names `observed` and `bound`, the sides of the check.
         corrected: check of the statement to write instead; its docstring states it.
         condition: `holds-if`, `vacuous`: the condition that the paper does not state, named;
@@ -172,7 +172,7 @@ class Claim:
     rejected: Check
     rejected_at: Callable[[], Any]
     counterexample: Callable[[], Any] | None = None
-    text: str = ""
+    text: tuple[str, ...] = ()
     corrected: Check | None = None
     condition: str = ""
     adversary: Callable[[], Any] | None = None
@@ -199,7 +199,7 @@ class Claim:
             )
         if self.cost < 1:
             raise InputError(f"{self.id}: cost", self.cost, "give a whole number of at least 1")
-        if self.text.strip().count("\n") > 2:
+        if len(self.text) > 3:
             raise InputError(f"{self.id}: text", self.text, "three lines at most")
         paragraphs(self.printed)
         if self.corrected:
@@ -242,7 +242,8 @@ def paragraphs(check: Check, printed: bool = True) -> dict[str, str]:
     """The parts of a check's docstring: Statement, Where, Assumes, Decided, each on one line.
 
     The first paragraph is the statement; the others start with their name and a colon. A
-    corrected statement needs `Decided` only: it stands where the printed one stands.
+    corrected statement needs `Decided` only: it stands where the printed one stands. Formulas are
+    TeX between dollars.
     """
     statement, *others = re.split(r"\n\s*\n", inspect.getdoc(check) or "")
     named = {"Statement": " ".join(statement.split())}

@@ -6,4 +6,4 @@ and constants are made of is in oracle/separated.py. This room imports the claim
 the sections. Start with `corrected.md`.
 """
 
-CHAIN = "a step of the corrected chain, see proofs_checks/corrected/corrected.md"
+CHAIN = "a step of the corrected chain, see `proofs_checks/corrected/corrected.md`"

@@ -88,20 +88,23 @@ def one_period() -> Rewards:
     inferred=CHAIN,
 )
 def reward_convex(family: Rewards, needed: bool = True) -> CheckResult:
-    """Let Q = r_theta + beta P-tilde V_Q, with r linear in theta and P-tilde any averages. Then the
-    mean negative log-likelihood is sum_s u(s) V_theta(s) - <n / N, r_theta>. Here u = w - beta w+
-    and w+(t) = sum n(s, a) P-tilde_a(s, t) / N. Where u >= 0 the mean is convex in theta.
+    r"""Let $Q = r_\theta + \beta \tilde P V_Q$, with $r$ linear in $\theta$ and $\tilde P$ any
+    averages. Then the mean negative log-likelihood is $\sum_s u(s) V_\theta(s) - \langle n / N,
+    r_\theta \rangle$. Here $u = w - \beta w_+$ and $w_+(t) = \sum n(s, a) \tilde P_a(s, t) / N$.
+    Where $u \geq 0$ the mean is convex in $\theta$.
 
-    Where: corrected.md, 7. If P-tilde is the data's frequency at the anchor pairs, and r_theta(x,
-    a_x) = r(x, a_x) for every theta, the Bellman term is zero and this is the risk.
+    Where: corrected.md, 7. If $\tilde P$ is the data's frequency at the anchor pairs, and
+    $r_\theta(x, a_x) = r(x, a_x)$ for every $\theta$, the Bellman term is zero and this is the
+    risk.
 
-    Assumes: rows of P-tilde non-negative with sum 1; zeta exact.
+    Assumes: rows of $\tilde P$ non-negative with sum 1; $\zeta$ exact.
 
-    Decided: -log p = V - Q, and V, a soft optimal value, is convex in r: its Hessian is (I - beta
-    P-tilde_pi)^-1 Var_pi(grad Q). Observed: the formula at any counts; where u >= 0, second
-    differences along lines, by the library's solution. With the data's frequencies at all pairs
-    discounted observations have u = (1 - beta) nu_0; undiscounted ones (1 - beta) w + beta (nu_0 -
-    nu_H) / H, to be checked. Without u >= 0 no convexity is claimed.
+    Decided: $-\log p = V - Q$, and $V$, a soft optimal value, is convex in $r$: its Hessian is $(I
+    - \beta \tilde P_\pi)^{-1} \mathrm{Var}_\pi(\nabla Q)$. Observed: the formula at any counts;
+    where $u \geq 0$, second differences along lines, by the library's solution. With the data's
+    frequencies at all pairs discounted observations have $u = (1 - \beta) \nu_0$; undiscounted ones
+    $(1 - \beta) w + \beta (\nu_0 - \nu_H) / H$, to be checked. Without $u \geq 0$ no convexity is
+    claimed.
     """
     u = family.excess
     scale = 1 + np.abs(family.reward).max() + np.abs(family.way).max()
@@ -180,18 +183,20 @@ def lifted(fit: fits.Fit) -> tuple[Array, float, float]:
     inferred=CHAIN,
 )
 def network_path(fit: fits.Fit, power: float = 0.5) -> CheckResult:
-    """Let the outputs follow a path q(s) of length l to the minimising table. The path is straight
-    in (h, e), and theta' = J^+ q'. While J J' >= mu along theta the lift exists; it ends at a
-    global minimiser over all tables, at most l / mu^(1/2) from where it began.
+    r"""Let the outputs follow a path $q(s)$ of length $l$ to the minimising table. The path is
+    straight in $(h, e)$, and $\theta' = J^+ q'$. While $J J' \geq \mu$ along $\theta$ the lift
+    exists; it ends at a global minimiser over all tables, at most $l / \mu^{1/2}$ from where it
+    began.
 
     Where: corrected.md, 8.
 
-    Assumes: every action in every state of the data; J J' >= mu on the path, which the ball of
-    radius l / mu^(1/2) implies.
+    Assumes: every action in every state of the data; $J J' \geq \mu$ on the path, which the ball of
+    radius $l / \mu^{1/2}$ implies.
 
-    Decided: |theta'| <= |q'| / mu^(1/2), and J theta' = q'. No ball has to hold a minimiser, so
-    that permuted copies are no matter, and no PL constant enters. Linear classes, and networks of
-    the library; of a path on which mu falls below 1e-6 (two equal hidden units) nothing is claimed.
+    Decided: $|\theta'| \leq |q'| / \mu^{1/2}$, and $J \theta' = q'$. No ball has to hold a
+    minimiser, so that permuted copies are no matter, and no PL constant enters. Linear classes, and
+    networks of the library; of a path on which $\mu$ falls below 1e-6 (two equal hidden units)
+    nothing is claimed.
     """
     end, length, least = lifted(fit)
     if not least > 0:
@@ -240,10 +245,13 @@ def _line() -> Line:
     "errata.linear-classes",
     instances=classes().filter(lambda fit: isinstance(fit.q, fits.LinearOutputs)),
     counterexample=_line,
-    text="One absorbing state, observations (s,0) once and (s,1) 99 times, anchor 1, beta = .95, Q"
-    " = Q* + theta (1, .932): the class has Q*, at theta = 0.\nInterval arithmetic: the slope of"
-    " the risk is below 0 at theta = 134.65 and above 0 at 134.67: it has a local minimum between."
-    "\nThere the risk exceeds its minimum by {observed:.2f} or more, not <= {bound:.0f}.",
+    text=(
+        r"One absorbing state, observations $(s,0)$ once and $(s,1)$ 99 times, anchor 1, $\beta "
+        r"= .95$, $Q = Q^* + \theta (1, .932)$: the class has $Q^*$, at $\theta = 0$.",
+        r"Interval arithmetic: the slope of the risk is below 0 at $\theta = 134.65$ and above 0 "
+        "at 134.67: it has a local minimum between.",
+        r"There the risk exceeds its minimum by {observed:.2f} or more, not $\leq {bound:.0f}$.",
+    ),
     corrected=profile_pl,
     broken="1.15 times the constant",
     rejected={"factor": 1.15},
@@ -254,7 +262,7 @@ def _line() -> Line:
 )
 def linear_classes(line: Line) -> CheckResult:
     """Gradient-based minimisation of the risk is globally convergent for linear and polynomial
-    classes that contain Q*. That is, every local minimum is a global one.
+    classes that contain $Q^*$. That is, every local minimum is a global one.
 
     Where: beside Section 6, last remark: "combined with a suitable distributional assumption, may
     be useful for establishing that gradient-based offline RL is globally convergent for important

@@ -56,16 +56,17 @@ def points(draw: st.DrawFn) -> Point:
     inferred=CHAIN,
 )
 def coordinates(point: Point, resolvent: bool = True) -> CheckResult:
-    """(l, e) <-> Q is a bijection of tables: V = (I - beta P)^-1 (r - l_a - e), Q = V + l; and
-    g-hat_N(Q) = H + sum_x w_x KL(pi-hat_x || p_x) + sum_j b_j e_j^2, without a mixed term.
+    r"""$(l, e) \leftrightarrow Q$ is a bijection of tables: $V = (I - \beta P)^{-1} (r - l_a - e)$,
+    $Q = V + l$; and $\hat g_N(Q) = H + \sum_x w_x \mathrm{KL}(\hat\pi_x \| p_x) + \sum_j b_j
+    e_j^2$, without a mixed term.
 
     Where: corrected.md, 1.
 
-    Assumes: the anchor's moves stay in states with anchor observations, or V is given elsewhere.
+    Assumes: the anchor's moves stay in states with anchor observations, or $V$ is given elsewhere.
 
-    Decided: e = r + beta P V - V - l_a is linear in V. The cross-entropy is the entropy plus KL.
-    The profile over zeta of the observations' squared errors is the square of the mean error.
-    Observed are the library's objective and residual at the Q that (l, e) give.
+    Decided: $e = r + \beta P V - V - l_a$ is linear in $V$. The cross-entropy is the entropy plus
+    KL. The profile over $\zeta$ of the observations' squared errors is the square of the mean
+    error. Observed are the library's objective and residual at the $Q$ that $(l, e)$ give.
     """
     sample, rest = point.sample, point.rest
     log_p = log_softmax(point.logits, axis=1)
@@ -121,16 +122,16 @@ def _coin() -> Study:
     inferred=CHAIN,
 )
 def error_identity(study: Study, own: bool = True) -> CheckResult:
-    """Exactly, Q-hat - Q* = dl - (I - beta P-hat)^-1 [dl_a - beta (P-hat - P) V*], with dl = log
-    pi-hat - log pi*. The second part is the same for all actions.
+    r"""Exactly, $\hat Q - Q^* = dl - (I - \beta \hat P)^{-1} [dl_a - \beta (\hat P - P) V^*]$, with
+    $dl = \log \hat\pi - \log \pi^*$. The second part is the same for all actions.
 
     Where: corrected.md, 6.
 
-    Assumes: every action in every state of the data; P-hat and P over the anchor's moves.
+    Assumes: every action in every state of the data; $\hat P$ and $P$ over the anchor's moves.
 
-    Decided: V* = r - l*_a + beta P V* is (I - beta P-hat) V* = r - l*_a - beta (P-hat - P) V*;
-    subtract it from (I - beta P-hat) V-hat = r - l-hat_a. Observed: the minimiser by the oracle
-    less the library's Q*.
+    Decided: $V^* = r - l^*_a + \beta P V^*$ is $(I - \beta \hat P) V^* = r - l^*_a - \beta (\hat P
+    - P) V^*$; subtract it from $(I - \beta \hat P) \hat V = r - \hat l_a$. Observed: the minimiser
+    by the oracle less the library's $Q^*$.
     """
     mdp, anchor = study.mdp, study.anchor
     every = np.arange(len(anchor))
@@ -264,21 +265,22 @@ def _by_identification(design: Design) -> float:
     inferred=CHAIN,
 )
 def efficiency(design: Design, by_identification: bool = False) -> CheckResult:
-    """N |Q-hat - Q*|^2 in L2(d) tends in distribution to a weighted chi-squared with mean v. Here v
-    = sum d N Var(dl - R (dl_a - beta (P-hat - P) V*)) with R = (I - beta P)^-1. It is the sum,
-    weighted by d, of the Cramer-Rao bounds of Q*(s, a) in the saturated model. Given that every
-    pair occurs, (F), the mean of N |Q-hat - Q*|^2 tends to v. The constant of identification times
-    the excess risk is at least v.
+    r"""$N |\hat Q - Q^*|^2$ in $L_2(d)$ tends in distribution to a weighted chi-squared with mean
+    $v$. Here $v = \sum d N \mathrm{Var}(dl - R (dl_a - \beta (\hat P - P) V^*))$ with $R = (I -
+    \beta P)^{-1}$. It is the sum, weighted by $d$, of the Cramer-Rao bounds of $Q^*(s, a)$ in the
+    saturated model. Given that every pair occurs, (F), the mean of $N |\hat Q - Q^*|^2$ tends to
+    $v$. The constant of identification times the excess risk is at least $v$.
 
-    Where: corrected.md, 6; without (F) there is no minimiser, and at no N a mean over all samples.
+    Where: corrected.md, 6; without (F) there is no minimiser, and at no $N$ a mean over all
+    samples.
 
-    Assumes: N observations, N w_x of each state x, choices drawn independently from pi*, which is
-    positive, and the anchor's moves from P.
+    Assumes: $N$ observations, $N w_x$ of each state $x$, choices drawn independently from $\pi^*$,
+    which is positive, and the anchor's moves from $P$.
 
-    Decided: the delta method on the error identity; frequencies are the maximum likelihood. Two
-    actions. v is compared with the bound by complex steps through the minimiser. Where the anchor's
-    moves are certain, it is also compared with N times the exact expectation given (F) over
-    binomial counts. The two differ by terms of relative order 1 / (N w_x pi(x, a)).
+    Decided: the $\delta$ method on the error identity; frequencies are the maximum likelihood. Two
+    actions. $v$ is compared with the bound by complex steps through the minimiser. Where the
+    anchor's moves are certain, it is also compared with $N$ times the exact expectation given (F)
+    over binomial counts. The two differ by terms of relative order $1 / (N w_x \pi(x, a))$.
     """
     formula, bound, exact = _squares(design)
     identified = _by_identification(design)

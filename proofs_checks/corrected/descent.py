@@ -95,18 +95,20 @@ def slowest() -> State:
     inferred=CHAIN,
 )
 def two_time_scales(state: State, factor: float = 1.0, smoothness: bool = True) -> CheckResult:
-    """Let q+ = q - tau M^-1 grad_q f(q, z) and z+ = z + rho (P V_q+ - z), with 0 < rho <= 1 and tau
-    <= min{1/L, rho / (48^(1/2) beta^2 nu^2)}. Then W+ <= (1 - min(tau c / 2, rho / 2)) W for W = g
-    - g* + (rho / (8 nu^2 tau)) |z - P V_q|_b^2. Here c and L are those of g where g - g* <= W.
+    r"""Let $q_+ = q - \tau M^{-1} \nabla_q f(q, z)$ and $z_+ = z + \rho (P V_{q_+} - z)$, with $0 <
+    \rho \leq 1$ and $\tau \leq \min\{1/L, \rho / (48^{1/2} \beta^2 \nu^2)\}$. Then $W_+ \leq (1 -
+    \min(\tau c / 2, \rho / 2)) W$ for $W = g - g^* + (\rho / (8 \nu^2 \tau)) |z - P V_q|_b^2$. Here
+    $c$ and $L$ are those of $g$ where $g - g^* \leq W$.
 
-    Where: corrected.md, 4; M the metric of visits, nu^2 = max (b P)(y) / w(y).
+    Where: corrected.md, 4; $M$ the metric of visits, $\nu^2 = \max (b P)(y) / w(y)$.
 
     Assumes: every action in every state with observations, observations wherever the anchor leads;
     one schedule.
 
-    Decided: inexact descent on g, whose gradient is off by 2 beta^2 nu |z - P V|, and a contraction
-    of z - P V that is off by nu |q+ - q|. Only PL of g enters, with no 1 - beta beside c. Observed:
-    W - W+ after a step with the library's gradient; L and c by their formulas.
+    Decided: inexact descent on $g$, whose gradient is off by $2 \beta^2 \nu |z - P V|$, and a
+    contraction of $z - P V$ that is off by $\nu |q+ - q|$. Only PL of $g$ enters, with no $1 -
+    \beta$ beside $c$. Observed: $W - W+$ after a step with the library's gradient; $L$ and $c$ by
+    their formulas.
     """
     sample, q, zeta, rho = state
     w = separated.state_weight(sample)
@@ -139,18 +141,19 @@ def two_time_scales(state: State, factor: float = 1.0, smoothness: bool = True) 
     inferred=CHAIN,
 )
 def level(pair: tuple[float, float], best: object = None, actions: int = 1) -> CheckResult:
-    """Where a common shift stays common, take the flow (c, z)' = 2 (((2 beta - 1) c - beta^2 z),
-    rho (c - z)). The largest real part of its two eigenvalues is least at rho = 1, where both are
-    -2 (1 - beta). It tends to -2 (1 - beta)^2, the rate with zeta exact, as rho grows.
+    r"""Where a common shift stays common, take the flow $(c, z)' = 2 (((2 \beta - 1) c - \beta^2
+    z), \rho (c - z))$. The largest real part of its two eigenvalues is least at $\rho = 1$, where
+    both are $-2 (1 - \beta)$. It tends to $-2 (1 - \beta)^2$, the rate with $\zeta$ exact, as
+    $\rho$ grows.
 
-    Where: corrected.md, 4; rho the effective rate of zeta over that of Q.
+    Where: corrected.md, 4; $\rho$ the effective rate of $\zeta$ over that of $Q$.
 
-    Assumes: one state with one action, or steps that keep a common shift of Q common.
+    Assumes: one state with one action, or steps that keep a common shift of $Q$ common.
 
-    Decided: of half the flow the trace is 2 beta - 1 - rho and the determinant rho (1 - beta)^2,
-    the discriminant (rho - 1)(rho - (2 beta - 1)^2). Below 1 the largest real part is half the
-    trace or more, above it rises with rho to -(1 - beta)^2. Observed: the library's flow, and the
-    printed slopes of Q and zeta on one pair, of one observation.
+    Decided: of half the flow the trace is $2 \beta - 1 - \rho$ and the determinant $\rho (1 -
+    \beta)^2$, the discriminant $(\rho - 1)(\rho - (2 \beta - 1)^2)$. Below 1 the largest real part
+    is half the trace or more, above it rises with $\rho$ to $-(1 - \beta)^2$. Observed: the
+    library's flow, and the printed slopes of $Q$ and $\zeta$ on one pair, of one observation.
     """
     beta, rho = pair
     top = best(beta) if callable(best) else 1.0
@@ -218,17 +221,18 @@ def resets(draw: st.DrawFn) -> Sample:
     inferred=CHAIN,
 )
 def schur(sample: Sample, mixing: bool = True) -> CheckResult:
-    """Put the common level of Q in closed form. Then the Hessian at the minimiser is at least 1/C
-    off the constants. Here C = (1 + k)^2 / min(w pi-hat) + k^2 / (2 min b) with k = (|A| |X| /
-    2)^(1/2) / (1 - beta tau_D), and tau_D is Dobrushin's coefficient of the anchor's moves. For a
-    reset (tau_D = 0) the Hessian does not depend on beta at all.
+    r"""Put the common level of $Q$ in closed form. Then the Hessian at the minimiser is at least
+    $1/C$ off the constants. Here $C = (1 + k)^2 / \min(w \hat\pi) + k^2 / (2 \min b)$ with $k =
+    (|A| |X| / 2)^{1/2} / (1 - \beta \tau_D)$, and $\tau_D$ is Dobrushin's coefficient of the
+    anchor's moves. For a reset $(\tau_D = 0)$ the Hessian does not depend on $\beta$ at all.
 
     Where: corrected.md, 5.
 
     Assumes: every action in every state of the data, anchor observations in all.
 
-    Decided: sp(P f) <= tau_D sp(f) bounds (I - beta P)^-1 up to constants by 1 / (1 - beta tau_D);
-    of a reset it is f + a constant. A slowly mixing anchor is not cured.
+    Decided: $\text{sp}(P f) \leq \tau_D \text{sp}(f)$ bounds $(I - \beta P)^{-1}$ up to constants
+    by $1 / (1 - \beta \tau_D)$; of a reset it is $f$ + a constant. A slowly mixing anchor is not
+    cured.
     """
     beta, actions = sample.discount, sample.visits.shape[1]
     mixed = dobrushin(sample.transition) if mixing else 0.0

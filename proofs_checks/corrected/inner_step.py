@@ -83,24 +83,25 @@ def along(case: Case, features: Array, turn: Array) -> tuple[float, Array, Array
     inferred=CHAIN,
 )
 def inner_step(case: Case, moving: bool = True) -> CheckResult:
-    """With tables, let zeta be the least-squares fit of V at the states that follow. It is the
-    maximum of f over zeta, and the derivative of f in Q with zeta fixed is that of the profile g.
-    A common shift c of Q changes g by a parabola, which is least at c = -mean(Q - r - beta zeta) /
-    (1 - beta) over anchor observations. There the sum of Q - r - beta zeta is 0. The two and
-    descent in Q with zeta fixed stand still together only where g has no slope: at its one
-    minimiser. If zeta is h'w with the best w, and h moves with the step, the derivative has one
-    more term, 2 beta^2 sum_x b_x (P V - zeta)(x) dh(x)'w.
+    r"""With tables, let $\zeta$ be the least-squares fit of $V$ at the states that follow. It is
+    the maximum of $f$ over $\zeta$, and the derivative of $f$ in $Q$ with $\zeta$ fixed is that of
+    the profile $g$. A common shift $c$ of $Q$ changes $g$ by a parabola, which is least at $c =
+    -\text{mean}(Q - r - \beta \zeta) / (1 - \beta)$ over anchor observations. There the sum of $Q -
+    r - \beta \zeta$ is 0. The two and descent in $Q$ with $\zeta$ fixed stand still together only
+    where $g$ has no slope: at its one minimiser. If $\zeta$ is $h'w$ with the best $w$, and $h$
+    moves with the step, the derivative has one more term, $2 \beta^2 \sum_x b_x (P V - \zeta)(x)
+    dh(x)'w$.
 
     Where: corrected.md, 5.
 
     Assumes: every action in every state with observations, observations wherever the anchor leads.
 
-    Decided: f is g less beta^2 sum b (zeta - P V)^2, whose slope at zeta = P V is 0. A shift takes
-    (1 - beta) c from each residual. No slope of g is g = g*, by PL on every sublevel set. For h'w
-    the normal equations remove what w adds, and not what h adds.
-    Measured: the library's step of Q against complex steps through the risk of the best zeta, both
-    for tables and for two features. So are g and the gaps after the shift, and the step at the
-    minimiser.
+    Decided: $f$ is $g$ less $\beta^2 \sum b (\zeta - P V)^2$, whose slope at $\zeta = P V$ is 0. A
+    shift takes $(1 - \beta) c$ from each residual. No slope of $g$ is $g = g^*$, by PL on every
+    sublevel set. For $h'w$ the normal equations remove what $w$ adds, and not what $h$ adds.
+    Measured: the library's step of $Q$ against complex steps through the risk of the best $\zeta$,
+    both for tables and for two features. So are $g$ and the gaps after the shift, and the step at
+    the minimiser.
     """
     sample, q, way, features, turn = case
     b, beta = separated.anchor_weight(sample), sample.discount

@@ -45,20 +45,22 @@ def certain(odds: float) -> Choice:
     inferred=CHAIN,
 )
 def gradient_domination(choice: Choice, half: float = 0.5) -> CheckResult:
-    """(1/2) |p - pi|^2 >= alpha KL(pi || p) where KL <= delta. Here alpha(delta) >= lambda_0 (1 -
-    exp(-T)) / (2 T), with T the root of exp(-T) - 1 + T = 2 delta / lambda_0. The number lambda_0
-    is the least Var_pi(v) over all v with |v| = 1 and sum 0. A gradient step of length 2 lowers KL
-    by the factor 1 - 2 alpha.
+    r"""$(1/2) |p - \pi|^2 \geq \alpha \mathrm{KL}(\pi \| p)$ where $\mathrm{KL} \leq \delta$. Here
+    $\alpha(\delta) \geq \lambda_0 (1 - \exp(-T)) / (2 T)$, with $T$ the root of $\exp(-T) - 1 + T =
+    2 \delta / \lambda_0$. The number $\lambda_0$ is the least $\mathrm{Var}_\pi(v)$ over all $v$
+    with $|v| = 1$ and sum 0. A gradient step of length 2 lowers KL by the factor $1 - 2 \alpha$.
 
     Where: corrected.md, 3 and 5.
 
-    Assumes: pi positive; for two actions alpha is the least of lambda_0 and the two ends' ratios.
+    Assumes: $\pi$ positive; for two actions $\alpha$ is the least of $\lambda_0$ and the two ends'
+    ratios.
 
     Decided: along a line the third derivative is at most the second times the span of the
-    direction. The closed form is tight for nearly certain choices, loses 2 near pi and, of two
-    actions, at most 4.44 (pi = 1/2, delta = 1.5). KL is 1/2-smooth: the step gains |p - pi|^2.
-    Measured: the closed form at the level of the point, whose slack is reported. Also measured: the
-    step, and alpha at a level drawn above it, so that the ends are of other points.
+    direction. The closed form is tight for nearly certain choices, loses 2 near $\pi$ and, of two
+    actions, at most 4.44 ($\pi = 1/2$, $\delta = 1.5$). KL is 1/2-smooth: the step gains $|p -
+    \pi|^2$. Measured: the closed form at the level of the point, whose slack is reported. Also
+    measured: the step, and $\alpha$ at a level drawn above it, so that the ends are of other
+    points.
     """
     log_p = log_softmax(choice.logits)
     apart = np.exp(log_p) - choice.pi
@@ -119,21 +121,21 @@ def worst(level: float) -> fits.Fit:
     inferred=CHAIN,
 )
 def profile_pl(fit: fits.Fit, factor: float = 1.0) -> CheckResult:
-    """Let J J' >= mu, and let g* be the infimum over all tables. At every theta with g - g* <=
-    Delta, (1/2) |grad_theta g|^2 >= c (g - g*) with c = mu inf_s sup_m inf_p (1 + s'm)
-    lambda_min(D^-1/2 G G' D^-1/2). Here G = d(h, e) / dq and D = diag((1 + m_x) / (w_x alpha_x(s_x
-    Delta / w_x)), 1 / (2 b_j)). The first infimum is over shares s >= 0 with sum s <= 1, the
-    supremum over m >= 0. The last infimum is over the choices p in G with KL(pi-hat_x || p_x) <=
-    s_x Delta / w_x.
+    r"""Let $J J' \geq \mu$, and let $g^*$ be the infimum over all tables. At every $\theta$ with $g
+    - g^* \leq \Delta$, $(1/2) |\nabla_\theta g|^2 \geq c (g - g^*)$ with $c = \mu \inf_s \sup_m
+    \inf_p (1 + s'm) \lambda_{\min}(D^{-1/2} G G' D^{-1/2})$. Here $G = d(h, e) / dq$ and $D =
+    \mathrm{diag}((1 + m_x) / (w_x \alpha_x(s_x \Delta / w_x)), 1 / (2 b_j))$. The first infimum is
+    over shares $s \geq 0$ with $\sum s \leq 1$, the supremum over $m \geq 0$. The last infimum is
+    over the choices $p$ in $G$ with $\mathrm{KL}(\hat\pi_x \| p_x) \leq s_x \Delta / w_x$.
 
     Where: corrected.md, 3.
 
-    Assumes: every action in every state with observations, J of full row rank.
+    Assumes: every action in every state with observations, $J$ of full row rank.
 
-    Decided: (1/2) y' D y >= (1 + s'm)(g - g*), y the gradient in (h, e), and grad g = J' G' y. The
-    infimum is at corners of a box, for G has a right inverse affine in p. Each instance has Delta =
-    g - g*, and the library's gradient. The adversary is a search on counts like the bus engine's;
-    on its data sets see the exhibit constants.
+    Decided: $(1/2) y' D y \geq (1 + s'm)(g - g^*)$, $y$ the gradient in $(h, e)$, and $\nabla g =
+    J' G' y$. The infimum is at corners of a box, for $G$ has a right inverse affine in $p$. Each
+    instance has $\Delta = g - g^*$, and the library's gradient. The adversary is a search on counts
+    like the bus engine's; on its data sets see the exhibit constants.
     """
     sample, q, jacobian = fit.sample, fit.table, fit.jacobian
     gap = separated.gap(sample, q)

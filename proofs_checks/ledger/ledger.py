@@ -39,7 +39,7 @@ def counterexample(claim: Claim, decision: Decision) -> str:
     """The lines by which a reader checks it, with the named numbers in their places."""
     result = decision.result
     sides = {"observed": float(result.observed), "bound": float(result.bound)}
-    return claim.text.strip().format(**sides)
+    return "\n".join(claim.text).format(**sides)
 
 
 def answer(claim: Claim, decision: Decision) -> dict[str, str]:

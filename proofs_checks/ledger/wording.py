@@ -1,4 +1,4 @@
-"""What the pages say in words: formulas as code, evidence and verdicts."""
+"""What the pages say in words: formulas, evidence and verdicts."""
 
 import re
 from collections import Counter
@@ -8,22 +8,6 @@ from proofs_checks.claims.claims import OURS
 from proofs_checks.claims.decide import NOT_TIGHT
 from proofs_checks.claims.numbering import as_printed, records
 from proofs_checks.claims.verdicts import Verdict
-
-GREEK = (
-    "beta|zeta|theta|pi|phi|mu|nu|rho|tau|gamma|lambda|kappa|sigma|omega|eps|eta|delta|Delta|alpha"
-    "|psi|Psi|Phi"
-)
-NAMES = (
-    "log|exp|sum|min|max|inf|sup|lim|argmin|argmax|Var|Cov|KL|NLL|Hess|grad|int|oo|TQ|softmax|sign"
-    "|dist|rank|tanh|sqrt|Gumbel|BE|diag|infinity|dx|dz|ds|dq"
-)
-# what makes a token a formula, and what a token beside a formula consists of
-CORE = re.compile(
-    rf"[_^|*<>={{}}\[\]\\~]|(?<![A-Za-z-])(?:{GREEK})(?![A-Za-z-])|\b(?:[A-Za-z]|{NAMES})'?\("
-    r"|\b[A-Za-z]+-(?:hat|bar|tilde)\b"
-)
-BESIDE = re.compile(rf"(?:[\d()+\-/.,':%]|(?<![A-Za-z])(?:[A-Za-z]|{GREEK}|{NAMES})(?![A-Za-z]))+")
-END = ' .,;:?!"'  # of a sentence's part, not of a formula
 
 
 def words(table: str) -> dict[str, str]:
@@ -64,57 +48,5 @@ def evidence(how: str, instances: str) -> str:
 
 
 def marked(text: str) -> str:
-    """With the PDF's numbers, and formulas as code, so that Markdown takes nothing out of them."""
-    text = as_printed(text).replace("[...]", "...")
-    text = re.sub(r"(?<!`)\beq:[\w-]+", r"`\g<0>`", text)  # a name without a number in the PDF
-    pieces = re.split(r"(`[^`]*`)", text)
-    text = "".join(piece if piece[:1] == "`" else _formulas(piece) for piece in pieces)
-    return text.replace("`d*-almost`", "`d*`-almost")
-
-
-def _formulas(text: str) -> str:
-    """The same of a text without code: runs of formula-like tokens become code."""
-    found: list[str] = []
-    run = ""
-    for token in re.finditer(r"'s\b\s*|\S+?(?='s\b)|\S+\s*|\s+", text):
-        word = token[0].strip()
-        depth = _depth(run)
-        is_beside = BESIDE.fullmatch(word.strip(END)) or word in ("..", "...")
-        if word == "'s" or not (CORE.search(word) or is_beside):
-            opened = run.rfind(" (") + 1 if " (" in run else 0
-            if depth > 0 and run[opened] == "(" and _depth(run[opened:]) == depth:
-                rest = _formulas(run[opened + 1 :] + text[token.start() :])
-                return "".join([*found, _code(run[:opened]), "(", rest])
-            if depth <= 0 or not CORE.search(run):
-                found += [_code(run), _code(token[0])]
-                run = ""
-                continue
-        run += token[0]
-        if word[-1:] in END and _depth(run) <= 0 and not word.endswith(".."):
-            found.append(_code(run))
-            run = ""
-    return "".join([*found, _code(run)])
-
-
-def _depth(text: str) -> int:
-    """Brackets that are open at its end."""
-    return sum(map(text.count, "([{")) - sum(map(text.count, ")]}"))
-
-
-def _code(run: str) -> str:
-    """A run of tokens: its formula as code, and what belongs to the sentence as it is."""
-    before, formula, after = "", run, ""
-    while CORE.search(formula):
-        depth, article = _depth(formula), re.match(r"[aA] (?![=<>(*+-])", formula)
-        leading = formula[0] in " \"'=" or article or (formula[0] == "(" and depth > 0)
-        trailing = (formula[-1] in END and formula[-2:] != "..") or (
-            formula[-1] == ")" and depth < 0
-        )
-        trailing = trailing or bool(re.search(r" [=+ax-]$|-(?:bar|hat)'$", formula))
-        if leading:
-            before, formula = before + formula[0], formula[1:]
-        elif trailing:
-            formula, after = formula[:-1], formula[-1] + after
-        else:
-            return f"{before}`{formula}`{after}"
-    return re.sub(r"([*_\[\]<>|])", r"\\\1", run)
+    """With the PDF's numbers, and formulas in back quotes too, of which Markdown takes nothing."""
+    return re.sub(r"\$([^$]+)\$", r"$`\1`$", as_printed(text))

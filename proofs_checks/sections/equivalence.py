@@ -32,15 +32,15 @@ def quadrature_error(nu: Array) -> float:
     rejected_at=lambda: np.array([0.0, 1.0]),
 )
 def maximum_is_gumbel(nu: Array, location: Callable[[Array], Array] = value) -> CheckResult:
-    """Z = max_i G_i is Gumbel(nu_Z, 1) with nu_Z = log sum_i exp(nu_i).
+    r"""$Z = \max_i G_i$ is $\mathrm{Gumbel}(\nu_Z, 1)$ with $\nu_Z = \log \sum_i \exp(\nu_i)$.
 
     Where: Appendix B, Lemma GumbelMax.
 
-    Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
+    Assumes: $G_i \sim \mathrm{Gumbel}(\nu_i, 1)$, independent, finitely many.
 
-    Decided: by independence P(Z <= x) is the product of the P(G_i <= x), here integrals of the
-    densities. This product is compared with the Gumbel cdf whose location is the library's log sum
-    exp, at 13 points across the bulk of Z.
+    Decided: by independence $P(Z \leq x)$ is the product of the $P(G_i \leq x)$, here integrals of
+    the densities. This product is compared with the Gumbel cdf whose location is the library's log
+    sum exp, at 13 points across the bulk of $Z$.
     """
     points = np.max(nu) + np.linspace(-3.0, 9.0, 13)
     of_max = [float(np.prod(gumbel.cdf(x, nu))) for x in points]
@@ -66,15 +66,15 @@ def _others(nu: Array) -> Array:
     rejected_at=lambda: np.array([0.0, 1.0, -3.0]),
 )
 def choice_probability(nu: Array) -> CheckResult:
-    """P(G_k > max_{i != k} G_i) = exp(nu_k) / sum_i exp(nu_i).
+    r"""$P(G_k > \max_{i \neq k} G_i) = \exp(\nu_k) / \sum_i \exp(\nu_i)$.
 
     Where: Appendix B, Corollary GumbelOptProb.
 
-    Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
+    Assumes: $G_i \sim \mathrm{Gumbel}(\nu_i, 1)$, independent, finitely many.
 
-    Decided: the probability is the integral of f_k times the product of the other F_i. It is
-    computed by quadrature on the log scale for every k (probabilities down to exp(-200)). It is
-    compared with the library's nu_k - log sum exp.
+    Decided: the probability is the integral of $f_k$ times the product of the other $F_i$. It is
+    computed by quadrature on the log scale for every $k$ (probabilities down to $\exp(-200)$). It
+    is compared with the library's $\nu_k - \log \sum \exp$.
     """
     return chosen(nu - value(nu), nu, quadrature_error(nu))
 
@@ -92,11 +92,11 @@ def _selection(nu: Array) -> float:
 
 
 def larger_of_two_located(nu: Array) -> CheckResult:
-    """E[G_1 | G_1 >= G_2] = gamma + nu_1 + log(1 + exp(-(nu_1 - nu_2))).
+    r"""$E[G_1 \mid G_1 \geq G_2] = \gamma + \nu_1 + \log(1 + \exp(-(\nu_1 - \nu_2)))$.
 
-    Decided: given that it is the largest, G_k is Gumbel(log sum_i exp(nu_i), 1), whose mean is
-    gamma + nu_1 + log(1 + exp(nu_2 - nu_1)); against the quotient of integrals by quadrature. The
-    proof's own last line has the location, written nu_k.
+    Decided: given that it is the largest, $G_k$ is $\mathrm{Gumbel}(\log \sum_i \exp(\nu_i), 1)$,
+    whose mean is $\gamma + \nu_1 + \log(1 + \exp(\nu_2 - \nu_1))$; against the quotient of
+    integrals by quadrature. The proof's own last line has the location, written $\nu_k$.
     """
     return _larger(nu, float(nu[0]) + _selection(nu))
 
@@ -113,24 +113,28 @@ def _equal() -> Array:
     "lem:ExpofLargerGumbel",
     instances=PAIRS,
     counterexample=_equal,
-    text="nu_1 = nu_2 = 1: by symmetry E[G_1 | G_1 >= G_2] = E max = 1 + gamma + log 2 = "
-    "{bound:.4f}.\nThe printed gamma + log 2 = {observed:.4f} is below even the unconditional "
-    f"mean, {1 + np.euler_gamma:.4f}.\nnu_1 is lost; the last line of the proof has it (as nu_k).",
+    text=(
+        r"$\nu_1 = \nu_2 = 1$: by symmetry $E[G_1 \mid G_1 \geq G_2] = E \max = 1 + \gamma + "
+        r"\log 2 = {bound:.4f}$.",
+        r"The printed $\gamma + \log 2 = {observed:.4f}$ is below even the unconditional mean, "
+        f"{1 + np.euler_gamma:.4f}.",
+        r"$\nu_1$ is lost; the last line of the proof has it (as $\nu_k$).",
+    ),
     corrected=larger_of_two_located,
     broken="the difference of locations with the wrong sign",
     rejected=lambda nu: _larger(nu, float(nu[0]) + _selection(nu[::-1])),
     rejected_at=lambda: np.array([1.0, 0.5]),
 )
 def larger_of_two(nu: Array) -> CheckResult:
-    """E[G_1 | G_1 >= G_2] = gamma + log(1 + exp(-(nu_1 - nu_2))).
+    r"""$E[G_1 \mid G_1 \geq G_2] = \gamma + \log(1 + \exp(-(\nu_1 - \nu_2)))$.
 
     Where: Appendix B, Lemma ExpofLargerGumbel.
 
-    Assumes: G_i ~ Gumbel(nu_i, 1), independent (said before Lemma GumbelMax).
+    Assumes: $G_i \sim \mathrm{Gumbel}(\nu_i, 1)$, independent (said before Lemma GumbelMax).
 
-    Decided: right only where nu_1 = 0: shifting both locations shifts the left side and not the
-    right. In the proof, the integrand after z = exp(-x) should be -log(z) exp(-(1 + a)z); the
-    lines after it are right.
+    Decided: right only where $\nu_1 = 0$: shifting both locations shifts the left side and not the
+    right. In the proof, the integrand after $z = \exp(-x)$ should be $-\log(z) \exp(-(1 + a)z)$;
+    the lines after it are right.
     """
     return _larger(nu, _selection(nu))
 
@@ -143,15 +147,16 @@ def larger_of_two(nu: Array) -> CheckResult:
     rejected_at=lambda: np.array([0.5, 0.0, 0.25]),
 )
 def mean_of_the_largest(nu: Array) -> CheckResult:
-    """E[G_k | G_k = max_i G_i] = gamma + nu_k - log(exp(nu_k) / sum_i exp(nu_i)).
+    r"""$E[G_k \mid G_k = \max_i G_i] = \gamma + \nu_k - \log(\exp(\nu_k) / \sum_i \exp(\nu_i))$.
 
     Where: Appendix B, Corollary GumbelMaxasProb.
 
-    Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
+    Assumes: $G_i \sim \mathrm{Gumbel}(\nu_i, 1)$, independent, finitely many.
 
-    Decided: the quotient of integrals by quadrature for every k, against gamma + nu_k minus the
-    library's log probability. The statement stands although the proof's third line has
-    exp(-nu_k) where exp(nu_k) is meant, and although the lemma it cites is printed without nu_1.
+    Decided: the quotient of integrals by quadrature for every $k$, against $\gamma + \nu_k$ minus
+    the library's log probability. The statement stands although the proof's third line has
+    $\exp(-\nu_k)$ where $\exp(\nu_k)$ is meant, and although the lemma it cites is printed without
+    $\nu_1$.
     """
     return _larger(nu, np.euler_gamma + nu - (nu - value(nu)))
 
@@ -229,26 +234,30 @@ def _library(p: Programme) -> tuple[float, Array]:
     rejected_at=lambda: Programme(np.array([0.0, 0.5]), 2.0, np.array([1.0, 0.0])),
 )
 def log_sum_exp_as_maximum(p: Programme) -> CheckResult:
-    """With Omega = -tau H, the maximum over the simplex of <q, x> - Omega(q) is
-    tau log sum_i exp(x_i/tau), attained at q_i = exp(x_i/tau) / sum_j exp(x_j/tau).
+    r"""With $\Omega = -\tau H$, the maximum over the simplex of $\langle q, x \rangle - \Omega(q)$
+    is $\tau \log \sum_i \exp(x_i/\tau)$, attained at $q_i = \exp(x_i/\tau) / \sum_j
+    \exp(x_j/\tau)$.
 
     Where: Appendix B, Lemma logsumexp_Shannon.
 
-    Assumes: tau > 0 (said at the start of the proof); x in R^n.
+    Assumes: $\tau > 0$ (said at the start of the proof); $x$ in $\mathbb{R}^n$.
 
     Decided: the library's log sum exp is compared with a Lagrange dual bound, and is attained at
-    its softmax: that certifies a maximum. It is the only one: other drawn q fall short by at least
-    tau/2 |q - q*|_1^2 (strong concavity). The statement stands; one step of its proof does not.
+    its softmax: that certifies a maximum. It is the only one: other drawn $q$ fall short by at
+    least $\tau/2 |q - q^*|_1^2$ (strong concavity). The statement stands; one step of its proof
+    does not.
     """
     log_sum, maximiser = _library(p)
     return _solves(p, p.tau * log_sum, maximiser)
 
 
 def stationary_on_the_simplex(p: Programme, slope: float | None = None) -> CheckResult:
-    """This q* is a stationary point of the Lagrangian G(q) - lambda (sum_i q_i - 1), with
-    lambda = tau log sum_j exp(x_j/tau) - tau; G being concave, q* maximises G on the simplex.
+    r"""This $q^*$ is a stationary point of the Lagrangian $G(q) - \lambda (\sum_i q_i - 1)$, with
+    $\lambda = \tau \log \sum_j \exp(x_j/\tau) - \tau$; $G$ being concave, $q^*$ maximises $G$ on
+    the simplex.
 
-    Decided: the partial derivatives of G at the library's softmax, by complex steps, all equal it.
+    Decided: the partial derivatives of $G$ at the library's softmax, by complex steps, all equal
+    it.
     """
     expected = p.tau * (_library(p)[0] - 1) if slope is None else slope
     tolerance, why = 1e-11 * _scale(p), "complex steps: 1e-15 of the terms"
@@ -260,9 +269,12 @@ def stationary_on_the_simplex(p: Programme, slope: float | None = None) -> Check
     "lem:logsumexp_Shannon.proof-step",
     instances=programmes(),
     counterexample=lambda: Programme(np.zeros(2), 1.0, np.array([1.0, 0.0])),
-    text="x = (0, 0), tau = 1: the normalised q* is (1/2, 1/2), and dG/dq_i = x_i - tau(log q_i + "
-    "1) = log 2 - 1 = {observed:.4f}.\nA stationary point needs {bound:.0f}. (The stationary "
-    f"point of G, 1/e in each coordinate, sums to {2 * np.exp(-1):.3f}.)",
+    text=(
+        r"$x = (0, 0)$, $\tau = 1$: the normalised $q^*$ is (1/2, 1/2), and $dG/dq_i = x_i - "
+        r"\tau(\log q_i + 1) = \log 2 - 1 = {observed:.4f}$.",
+        "A stationary point needs {bound:.0f}. (The stationary point of $G$, $1/e$ in each "
+        f"coordinate, sums to {2 * np.exp(-1):.3f}.)",
+    ),
     corrected=stationary_on_the_simplex,
     broken="the multiplier without -tau, the derivative of q log q taken as log q",
     rejected=lambda p: stationary_on_the_simplex(
@@ -270,17 +282,18 @@ def stationary_on_the_simplex(p: Programme, slope: float | None = None) -> Check
     ),
 )
 def stationary_after_normalising(p: Programme) -> CheckResult:
-    """After the normalisation, "this new q* is still a stationary point" of G, "so it must be
+    r"""After the normalisation, "this new $q^*$ is still a stationary point" of $G$, "so it must be
     the maximum".
 
     Where: Appendix B, proof of Lemma logsumexp_Shannon, after "we add a normalization".
 
-    Assumes: tau > 0.
+    Assumes: $\tau > 0$.
 
-    Decided: the proof sets the whole gradient of G to zero and calls G's only such point the
-    maximum. At the normalised point every partial derivative is tau log sum exp(x/tau) - tau. This
-    is zero only if log sum exp(x/tau) = 1, and then there was nothing to normalise. The words need
-    the addition 'on the simplex', where a constant gradient is stationary; the lemma is true.
+    Decided: the proof sets the whole gradient of $G$ to zero and calls $G$'s only such point the
+    maximum. At the normalised point every partial derivative is $\tau \log \sum \exp(x/\tau) -
+    \tau$. This is zero only if $\log \sum \exp(x/\tau) = 1$, and then there was nothing to
+    normalise. The words need the addition 'on the simplex', where a constant gradient is
+    stationary; the lemma is true.
     """
     return stationary_on_the_simplex(p, 0.0)
 
@@ -290,10 +303,11 @@ Difference = float  # c = nu_1 - nu_2
 
 
 def minus_the_logarithm(c: Difference, sign: float = -1.0) -> CheckResult:
-    """int x F(x + c) f(x) dx = -int_0^inf log(z) exp(-(1 + a) z) dz, a = exp(-c).
+    r"""$\int x F(x + c) f(x) dx = -\int_0^\infty \log(z) \exp(-(1 + a) z) dz$, $a = \exp(-c)$.
 
-    Decided: z = exp(-x) turns x into -log z, the rest into exp(-(1 + a) z) dz. Both sides by
-    quadrature; their value is (gamma + log(1 + a)) / (1 + a), as the proof's last line says.
+    Decided: $z = \exp(-x)$ turns $x$ into $-\log z$, the rest into $\exp(-(1 + a) z) dz$. Both
+    sides by quadrature; their value is $(\gamma + \log(1 + a)) / (1 + a)$, as the proof's last line
+    says.
     """
     a = float(np.exp(-c))
     in_x = quad(lambda x: x * np.exp(-x - (1 + a) * np.exp(-x)), -5, 60, epsabs=1e-12)[0]
@@ -306,18 +320,21 @@ def minus_the_logarithm(c: Difference, sign: float = -1.0) -> CheckResult:
     "lem:ExpofLargerGumbel.proof-step",
     instances=st.floats(-2, 2),
     counterexample=lambda: 0.0,
-    text="c = 0, a = 1: int x F f = (gamma + log 2)/2 = {observed:.4f};\n"
-    "int_0^inf log(z) exp(-2z) dz = {bound:.4f}, the negative.",
+    text=(
+        r"$c = 0$, $a = 1$: $\int x F f = (\gamma + \log 2)/2 = {observed:.4f}$;",
+        r"$\int_0^\infty \log(z) \exp(-2z) dz = {bound:.4f}$, the negative.",
+    ),
     corrected=minus_the_logarithm,
     broken="half the integral, 1/2 for 1/(1 + a)",
     rejected={"sign": -0.5},
 )
 def logarithm_for_x(c: Difference) -> CheckResult:
-    """int x F(x + c) f(x) dx = int_0^inf log(z) exp(-(1 + a) z) dz by z = exp(-x), a = exp(-c).
+    r"""$\int x F(x + c) f(x) dx = \int_0^\infty \log(z) \exp(-(1 + a) z) dz$ by $z = \exp(-x)$, $a
+    = \exp(-c)$.
 
     Where: Appendix B, proof of Lemma ExpofLargerGumbel, second display.
 
-    Assumes: F and f of Gumbel(0, 1).
+    Assumes: $F$ and $f$ of $\mathrm{Gumbel}(0, 1)$.
 
     Decided: a sign is lost, and lost again in the antiderivative's -1/(1 + a). The result is right.
     """
@@ -331,10 +348,10 @@ def _third_line(nu: Array, divisor: float) -> CheckResult:
 
 
 def divided_by_its_own(nu: Array) -> CheckResult:
-    """gamma + nu_k + log(1 + exp(log sum_{i != k} exp(nu_i) - nu_k)) = gamma + nu_k + log(1 +
-    sum_{i != k} exp(nu_i) / exp(nu_k)).
+    r"""$\gamma + \nu_k + \log(1 + \exp(\log \sum_{i \neq k} \exp(\nu_i) - \nu_k)) = \gamma + \nu_k
+    + \log(1 + \sum_{i \neq k} \exp(\nu_i) / \exp(\nu_k))$.
 
-    Decided: exp(log x - y) = x / exp(y). Against the expectation itself by quadrature.
+    Decided: $\exp(\log x - y) = x / \exp(y)$. Against the expectation itself by quadrature.
     """
     return _third_line(nu, 1.0)
 
@@ -343,19 +360,25 @@ def divided_by_its_own(nu: Array) -> CheckResult:
     "cor:GumbelMaxasProb.proof-step",
     instances=LOCATIONS,
     counterexample=lambda: np.array([1.0, 1.0]),
-    text=f"nu = (1, 1): log(1 + e/e) = log 2 = {np.log(2):.4f}; printed log(1 + e/e^-1) = "
-    f"{np.logaddexp(0, 2):.4f}.\n"
-    "With gamma + nu_k: {observed:.4f}, not {bound:.4f}. The next line is right again.",
+    text=(
+        r"$\nu = (1, 1)$: $\log(1 + e/e) = \log 2 = "
+        f"{np.log(2):.4f}"
+        r"$; printed $\log(1 + e/e^{{-1}}) = "
+        f"{np.logaddexp(0, 2):.4f}"
+        "$.",
+        r"With $\gamma + \nu_k$: {observed:.4f}, not {bound:.4f}. The next line is right again.",
+    ),
     corrected=divided_by_its_own,
     broken="nothing subtracted: exp(nu_k) in the denominator lost",
     rejected=lambda nu: _third_line(nu, 0.0),
 )
 def divided_by_the_inverse(nu: Array) -> CheckResult:
-    """E[G_k | G_k = max G_i] = gamma + nu_k + log(1 + sum_{i != k} exp(nu_i) / exp(-nu_k)).
+    r"""$E[G_k \mid G_k = \max G_i] = \gamma + \nu_k + \log(1 + \sum_{i \neq k} \exp(\nu_i) /
+    \exp(-\nu_k))$.
 
     Where: Appendix B, proof of Corollary GumbelMaxasProb, third line.
 
-    Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
+    Assumes: $G_i \sim \mathrm{Gumbel}(\nu_i, 1)$, independent, finitely many.
 
     Decided: the minus of the exponent in the line before appears again in the denominator.
     """

@@ -23,9 +23,10 @@ Period = tuple[TabularMDP, int]  # a world and a period h'
 def value_from_its_own_period(
     period: Period, exponent: Callable[[int, int], int] = lambda h, start: h - start
 ) -> CheckResult:
-    """V(s) = E_pi*[sum_{h >= h'} beta^(h - h') (r(s_h, a_h) + H(pi*(. | s_h))) | s_h' = s].
+    r"""$V(s) = E_{\pi^*}[\sum_{h \geq h'} \beta^{h - h'} (r(s_h, a_h) + H(\pi^*(\cdot \mid s_h)))
+    \mid s_{h'} = s]$.
 
-    Decided: counted from its own period the value does not depend on h', and splitting off the
+    Decided: counted from its own period the value does not depend on $h'$, and splitting off the
     first term gives the Bellman equation. Measured: the sum against one step of the equation.
     """
     mdp, start = period
@@ -39,35 +40,37 @@ def value_from_its_own_period(
     "app.value-function-discount",
     instances=st.tuples(tabular_mdps(), st.integers(0, 5)),
     counterexample=lambda: (absorbing([[1.0]]), 1),
-    text="One state, one action, r = 1, beta = 1/2, h' = 1: V(s_1) = 1/2 + 1/4 + ... = "
-    "{observed:g}.\nThe Bellman equation asks r + beta V(s_2) = 1 + (1/4 + 1/8 + ...)/2 = "
-    "{bound:g}.",
+    text=(
+        r"One state, one action, $r = 1$, $\beta = 1/2$, $h' = 1$: $V(s_1) = 1/2 + 1/4 + \dots = "
+        "{observed:g}$.",
+        r"The Bellman equation asks $r + \beta V(s_2) = 1 + (1/4 + 1/8 + \dots)/2 = {bound:g}$.",
+    ),
     corrected=value_from_its_own_period,
     broken="discounting from the period after h' on: beta^(h - h' + 1)",
     rejected={"exponent": lambda h, start: h - start + 1},
 )
 def value_discounted_from_zero(period: Period) -> CheckResult:
-    """V(s_h') = E_pi*[sum_{h >= h'} beta^h (r(s_h, a_h) + H(pi*(. | s_h)))] satisfies
-    V(s) = max_q {E_q[r + beta E V(s')] + H(q)}.
+    r"""$V(s_{h'}) = E_{\pi^*}[\sum_{h \geq h'} \beta^h (r(s_h, a_h) + H(\pi^*(\cdot \mid s_h)))]$
+    satisfies $V(s) = \max_q \{E_q[r + \beta E V(s')] + H(q)\}$.
 
-    Where: Appendix B, IRL with entropy regularisation and (with eps for H) single-agent DDC;
-    Section 3 defines V* for h' = 0 only, where the two agree.
+    Where: Appendix B, IRL with entropy regularisation and (with $\epsilon$ for $H$) single-agent
+    DDC; Section 3 defines $V^*$ for $h' = 0$ only, where the two agree.
 
-    Assumes: beta in (0, 1), pi* optimal; finite states (stated there).
+    Assumes: $\beta$ in (0, 1), $\pi^*$ optimal; finite states (stated there).
 
-    Decided: the printed sum is beta^h' V*(s), which is another function in every period. None of
-    these functions solves the equation, since V(s_{h'+1}) on the right carries beta^(h'+1).
+    Decided: the printed sum is $\beta^{h'} V^*(s)$, which is another function in every period. None
+    of these functions solves the equation, since $V(s_{h'+1})$ on the right carries $\beta^{h'+1}$.
     """
     return value_from_its_own_period(period, lambda h, start: h)
 
 
 # --- the optimal policy
 def optimal_policy(mdp: TabularMDP, policy: Array | None = None) -> CheckResult:
-    """pi*(a | s) = exp(Q(s, a)) / sum_a' exp(Q(s, a')).
+    r"""$\pi^*(a \mid s) = \exp(Q(s, a)) / \sum_{a'} \exp(Q(s, a'))$.
 
-    Decided: the agent takes the action with the largest Q(s, a) + epsilon_a (Equation VBellman);
-    the probability of that by quadrature in every state, against the library's policy. The
-    paper's Equation DDCopt, a few lines above, has this formula.
+    Decided: the agent takes the action with the largest $Q(s, a) + \epsilon_a$ (Equation VBellman);
+    the probability of that by quadrature in every state, against the library's policy. The paper's
+    Equation DDCopt, a few lines above, has this formula.
     """
     q, claimed = mdp.solution.q, mdp.solution.policy if policy is None else policy
     chance = np.exp([gumbel.largest(row)[0] for row in q])
@@ -87,23 +90,29 @@ def _exact_q() -> TabularMDP:
     "app.pi-star-ratio",
     instances=tabular_mdps(max_states=3),
     counterexample=_exact_q,
-    text="Both actions of state 0 lead to the absorbing state 1, r(1, .) = log(1/2), so V(1) = 0; "
-    "r(0, .) = (1, -2) = Q(0, .).\nPrinted: 1/(1 - 2) = -1 and -2/(1 - 2) = 2: no probabilities.\n"
-    f"With exp: e/(e + e^-2) = {expit(3):.4f} and {expit(-3):.4f}. "
-    "(Shown: {observed:.0f}, not {bound:.4f}.)",
+    text=(
+        r"Both actions of state 0 lead to the absorbing state 1, $r(1, \cdot) = \log(1/2)$, so "
+        r"$V(1) = 0$; $r(0, \cdot) = (1, -2) = Q(0, \cdot)$.",
+        "Printed: $1/(1 - 2) = -1$ and $-2/(1 - 2) = 2$: no probabilities.",
+        "With exp: $e/(e + e^{{-2}}) = "
+        f"{expit(3):.4f}"
+        "$ and "
+        f"{expit(-3):.4f}"
+        ". (Shown: {observed:.0f}, not {bound:.4f}.)",
+    ),
     corrected=optimal_policy,
     broken="normalised over the states in place of the actions",
     rejected=lambda mdp: optimal_policy(mdp, softmax(mdp.solution.q, axis=0)),
 )
 def policy_as_ratio(mdp: TabularMDP) -> CheckResult:
-    """pi*(s, a) = Q(s, a) / sum_a' Q(s, a').
+    r"""$\pi^*(s, a) = Q(s, a) / \sum_{a'} Q(s, a')$.
 
-    Where: Appendix B, the line under Equation DDCBellman_new.
+    Where: Appendix B, the line under Equation `\ref{DDCBellman_new}`.
 
-    Assumes: finite state and action spaces; Q solves the Bellman equation; delta = -gamma.
+    Assumes: finite state and action spaces; $Q$ solves the Bellman equation; $\delta = -\gamma$.
 
-    Decided: exp is missing twice. The ratio of the Q themselves may be negative, exceed one or
-    divide by zero. It reverses the order of the actions where all Q are negative.
+    Decided: exp is missing twice. The ratio of the $Q$ themselves may be negative, exceed one or
+    divide by zero. It reverses the order of the actions where all $Q$ are negative.
     """
     q = mdp.solution.q
     return optimal_policy(mdp, q / q.sum(axis=-1, keepdims=True))
@@ -121,11 +130,13 @@ def noised(draw: st.DrawFn) -> Noised:
 
 
 def ddc_value_given_noise(case: Noised, since: int | None = None, sees: bool = True) -> CheckResult:
-    """V(s, eps) = E[sum_{h >= h'} beta^(h - h') (r(s_h, a_h) + eps_(a_h)) | s_h' = s, eps_h' =
-    eps], counted from its own period and given the noise too, solves the displayed equation.
+    r"""$V(s, \epsilon) = E[\sum_{h \geq h'} \beta^{h - h'} (r(s_h, a_h) + \epsilon_{a_h}) \mid
+    s_{h'} = s, \epsilon_{h'} = \epsilon]$, counted from its own period and given the noise too,
+    solves the displayed equation.
 
     Decided: split off the first term. Measured: the sum with later noise by quadrature and period
-    by period, the first action being the best at this noise, against max_a of the library's terms.
+    by period, the first action being the best at this noise, against $\max_a$ of the library's
+    terms.
     """
     mdp, start, eps = case
     q, beta = mdp.solution.q, mdp.discount
@@ -142,24 +153,30 @@ def ddc_value_given_noise(case: Noised, since: int | None = None, sees: bool = T
     "app.DDC-value-function",
     instances=noised(),
     counterexample=lambda: (absorbing([[0.0]]), 0, np.ones((1, 1))),
-    text="One state, one action, r = 0, eps_0 = 1: given s alone V = E sum beta^h eps_h = "
-    "{observed:.3g};\nthe right side is eps_0 + beta E V = {bound:.3g}. For h' = 1 a factor beta "
-    "is missing too, as in\nthe value function of the other agent.",
+    text=(
+        r"One state, one action, $r = 0$, $\epsilon_0 = 1$: given $s$ alone $V = E \sum \beta^h "
+        r"\epsilon_h = {observed:.3g}$;",
+        r"the right side is $\epsilon_0 + \beta E V = {bound:.3g}$. For $h' = 1$ a factor "
+        r"$\beta$ is missing too, as in",
+        "the value function of the other agent.",
+    ),
     corrected=ddc_value_given_noise,
     broken="given s alone, though discounted from its own period",
     rejected={"sees": False},
 )
 def ddc_value_given_the_state(case: Noised) -> CheckResult:
-    """V(s_h', eps_h') = E[sum_{h >= h'} beta^h (r(s_h, a_h) + eps_(a_h)) | s_h'] satisfies V(s,
-    eps) = max_a {r(s, a) + eps_a + beta E[V(s', eps') | s, a]}.
+    r"""$V(s_{h'}, \epsilon_{h'}) = E[\sum_{h \geq h'} \beta^h (r(s_h, a_h) + \epsilon_{a_h}) \mid
+    s_{h'}]$ satisfies $V(s, \epsilon) = \max_a \{r(s, a) + \epsilon_a + \beta E[V(s', \epsilon')
+    \mid s, a]\}$.
 
     Where: Appendix B, Single agent DDC, the definition before Equation VBellman.
 
-    Assumes: eps Gumbel(-gamma, 1), independent; decisions by Equation VBellman.
+    Assumes: $\epsilon \sim \mathrm{Gumbel}(-\gamma, 1)$, independent; decisions by Equation
+    VBellman.
 
-    Decided: there are two slips. Given s alone, the left side does not depend on eps, but the right
-    side does. The factor beta^h from h = 0 makes the left side another function in every period
-    (see app.value-function-discount).
+    Decided: there are two slips. Given $s$ alone, the left side does not depend on $\epsilon$, but
+    the right side does. The factor $\beta^h$ from $h = 0$ makes the left side another function in
+    every period (see app.value-function-discount).
     """
     return ddc_value_given_noise(case, since=0, sees=False)
 
@@ -172,14 +189,14 @@ def ddc_value_given_the_state(case: Noised) -> CheckResult:
     rejected_at=lambda: absorbing([[0.0, 1.0]]),
 )
 def q_minus_log_policy(mdp: TabularMDP, sign: int = -1) -> CheckResult:
-    """Q(s, a') - log pi*(a' | s) = log sum_a exp Q(s, a) = V(s) for every a'.
+    r"""$Q(s, a') - \log \pi^*(a' \mid s) = \log \sum_a \exp Q(s, a) = V(s)$ for every $a'$.
 
     Where: Appendix B, IRL with entropy regularisation, "The last line comes from the fact that".
 
-    Assumes: pi* the softmax of Q.
+    Assumes: $\pi^*$ the softmax of $Q$.
 
-    Decided: log pi* = Q - V. Measured: log pi* as the probability, by quadrature, that Q + epsilon
-    is largest, at every pair, against the library's V.
+    Decided: $\log \pi^* = Q - V$. Measured: $\log \pi^*$ as the probability, by quadrature, that $Q
+    + \epsilon$ is largest, at every pair, against the library's $V$.
     """
     q = mdp.solution.q
     log_policy = np.array([gumbel.largest(row)[0] for row in q])
@@ -191,11 +208,12 @@ Levels = tuple[TabularMDP, Array]  # a world, and a common change (S,) of Q in e
 
 
 def unique_up_to_a_level(case: Levels, strength: float | None = None) -> CheckResult:
-    """The Q with pi* = softmax(Q) are Q* + c(s), c any function of the state. Only the Bellman
-    equation makes Q unique: Q* + c misses it by (1 - beta) max|c| at least somewhere.
+    r"""The $Q$ with $\pi^* = \mathrm{softmax}(Q)$ are $Q^* + c(s)$, $c$ any function of the state.
+    Only the Bellman equation makes $Q$ unique: $Q^* + c$ misses it by $(1 - \beta) \max|c|$ at
+    least somewhere.
 
-    Decided: softmax(Q) = softmax(Q*) says that Q - Q* does not depend on a. Measured: choices by
-    quadrature at Q* + c, and the library's Bellman error there.
+    Decided: $\mathrm{softmax}(Q) = \mathrm{softmax}(Q^*)$ says that $Q - Q^*$ does not depend on
+    $a$. Measured: choices by quadrature at $Q^* + c$, and the library's Bellman error there.
     """
     mdp, level = case
     q = mdp.solution.q + level[:, None]
@@ -213,18 +231,21 @@ def unique_up_to_a_level(case: Levels, strength: float | None = None) -> CheckRe
         lambda mdp: st.tuples(st.just(mdp), tables(len(mdp.initial)))
     ),
     counterexample=lambda: (absorbing([[0.0, 0.0]]), np.ones(1)),
-    text="One state, two actions: Q = (0, 0) and Q = (1, 1) have the same softmax, (1/2, 1/2).\n"
-    "They differ by {observed:g}; were Q unique, by {bound:g}.",
+    text=(
+        "One state, two actions: $Q = (0, 0)$ and $Q = (1, 1)$ have the same softmax, (1/2, 1/2).",
+        "They differ by {observed:g}; were $Q$ unique, by {bound:g}.",
+    ),
     corrected=unique_up_to_a_level,
     broken="the Bellman error of Q* + c taken to be max|c|, without discounting",
     rejected={"strength": 1.0},
 )
 def unique_by_its_choices(case: Levels) -> CheckResult:
-    """The Q that satisfies pi* = softmax(Q) (Equation DDCopt) is unique.
+    r"""The $Q$ that satisfies $\pi^* = \mathrm{softmax}(Q)$ (Equation DDCopt) is unique.
 
-    Where: Appendix B, Equivalence, last paragraph: "Q that satisfies [DDCopt] is unique".
+    Where: Appendix B, Equivalence, last paragraph: "$Q$ that satisfies $[\text{DDCopt}]$ is
+    unique".
 
-    Assumes: pi* given; Q a function on S x A.
+    Assumes: $\pi^*$ given; $Q$ a function on $S \times A$.
 
     Decided: softmax ignores a common shift. A wrong reference: the Bellman equation of the lines
     above is meant, by which the sentence is true.

@@ -80,12 +80,12 @@ def functions(draw: st.DrawFn) -> Function:
 def telescoping_discounted(
     function: Function, power: int = 1, inside: Fraction | None = None
 ) -> CheckResult:
-    """Q^pi(s_0, a_0) - f(s_0, a_0) = (1/(1 - beta)) E_{d^pi}[(T^pi f - f)(s, a) | s_0, a_0] with
-    T^pi f(s, a) := r(s, a) + beta E[f(s', a') | s, a].
+    r"""$Q^\pi(s_0, a_0) - f(s_0, a_0) = (1/(1 - \beta)) E_{d^\pi}[(T^\pi f - f)(s, a) \mid s_0,
+    a_0]$ with $T^\pi f(s, a) := r(s, a) + \beta E[f(s', a') \mid s, a]$.
 
-    Decided: Q^pi solves the evaluation equation and d^pi given the first pair the adjoint one,
-    both in rational arithmetic; the two sides are equal to the last digit. The proof writes the
-    beta that the statement lacks. The library's occupancy is the same one.
+    Decided: $Q^\pi$ solves the evaluation equation and $d^\pi$ given the first pair the adjoint
+    one, both in rational arithmetic; the two sides are equal to the last digit. The proof writes
+    the $\beta$ that the statement lacks. The library's occupancy is the same one.
     """
     (world, policy, f, (s, a)), beta = function, function.world.discount
     q = oracle.action_values(world, policy)
@@ -129,23 +129,26 @@ def _one_state() -> Function:
     "lem:telescoping",
     instances=functions(),
     counterexample=_one_state,
-    text="One state, one action, r = 0, beta = 1/2, f = 1: Q^pi = 0, so the left side is "
-    "{observed}.\nThe printed T^pi f = 0 + 1, so T^pi f - f = 0 and the right side is {bound}.\n"
-    "With beta, T^pi f - f = 1/2 - 1 and the right side is 2(-1/2) = -1.",
+    text=(
+        r"One state, one action, $r = 0$, $\beta = 1/2$, $f = 1$: $Q^\pi = 0$, so the left side "
+        "is {observed}.",
+        r"The printed $T^\pi f = 0 + 1$, so $T^\pi f - f = 0$ and the right side is {bound}.",
+        r"With $\beta$, $T^\pi f - f = 1/2 - 1$ and the right side is $2(-1/2) = -1$.",
+    ),
     corrected=telescoping_discounted,
     broken="the factor 1/(1 - beta) left out",
     rejected={"power": 0},
 )
 def telescoping(function: Function) -> CheckResult:
-    """Q^pi(s_0, a_0) - f(s_0, a_0) = (1/(1 - beta)) E_{d^pi}[(T^pi f - f)(s, a) | s_0, a_0] with
-    T^pi f(s, a) := r(s, a) + E[f(s', a') | s, a].
+    r"""$Q^\pi(s_0, a_0) - f(s_0, a_0) = (1/(1 - \beta)) E_{d^\pi}[(T^\pi f - f)(s, a) \mid s_0,
+    a_0]$ with $T^\pi f(s, a) := r(s, a) + E[f(s', a') \mid s, a]$.
 
     Where: Appendix B, Lemma telescoping.
 
-    Assumes: finite states and actions, beta in (0, 1); d^pi normalised by 1 - beta.
+    Assumes: finite states and actions, $\beta$ in (0, 1); $d^\pi$ normalised by $1 - \beta$.
 
-    Decided: without beta inside T^pi nothing telescopes. The terms of f at t and t + 1 carry beta^t
-    and beta^t in place of beta^t and beta^(t+1).
+    Decided: without $\beta$ inside $T^\pi$ nothing telescopes. The terms of $f$ at $t$ and $t + 1$
+    carry $\beta^t$ and $\beta^t$ in place of $\beta^t$ and $\beta^{t+1}$.
     """
     return telescoping_discounted(function, inside=Fraction(1))
 
@@ -176,16 +179,19 @@ def _rational(table: Array) -> Exact:
     rejected_at=lambda: Rival(absorbing([[0.0, 1.0]]), np.array([[1.0, 0.0]]), (0, 0)),
 )
 def gap_is_average_bellman_error(rival: Rival, power: int = 0) -> CheckResult:
-    """E_{d*}[r | s_0, a_0] - E_{d^pi}[r | s_0, a_0] = E_{d*}[(T* Q^pi - Q^pi)(s, a) | s_0, a_0].
+    r"""$E_{d^*}[r \mid s_0, a_0] - E_{d^\pi}[r \mid s_0, a_0] = E_{d^*}[(T^* Q^\pi - Q^\pi)(s, a)
+    \mid s_0, a_0]$.
 
     Where: Appendix B, Lemma occp=naiveBE.
 
-    Assumes: finite states and actions. The expert follows the entropy-regularised optimum pi*. T*
-    is the Bellman operator of pi*, with the beta that the printed Lemma telescoping lacks.
+    Assumes: finite states and actions. The expert follows the entropy-regularised optimum $\pi^*$.
+    $T^*$ is the Bellman operator of $\pi^*$, with the $\beta$ that the printed Lemma telescoping
+    lacks.
 
-    Decided: the left side by the library's occupancies from the distribution of s_1, the right side
-    from exact rational values and occupancies. The statement stands; the proof's first line equates
-    E_d[r | s_0, a_0], which is (1 - beta) Q(s_0, a_0), with Q at (s, a). That line is not used.
+    Decided: the left side by the library's occupancies from the distribution of $s_1$, the right
+    side from exact rational values and occupancies. The statement stands; the proof's first line
+    equates $E_d[r \mid s_0, a_0]$, which is $(1 - \beta) Q(s_0, a_0)$, with $Q$ at $(s, a)$. That
+    line is not used.
     """
     mdp = rival.mdp
     expert = softmax(mdp.solution.q, axis=1)  # sums to one to the last digit, however large Q
@@ -271,15 +277,17 @@ def _unresolved(imitation: Match) -> CheckResult | None:
 
 
 def errors_only_outside_the_support(imitation: Match) -> CheckResult:
-    """If d^pi = d*, then T* Q^pi = Q^pi, and r = Q^pi - beta E_{pi*}[Q^pi(s', a')], at every pair
-    in the support of d*. Errors can remain only at pairs outside the support. They do remain for
-    some matching pi if a state never visited can be entered and its actions differ in Q^{pi*}.
-    Equality of E[r] for the one r, a zero gap in the Lemma, does not make the errors zero.
+    r"""If $d^\pi = d^*$, then $T^* Q^\pi = Q^\pi$, and $r = Q^\pi - \beta E_{\pi^*}[Q^\pi(s',
+    a')]$, at every pair in the support of $d^*$. Errors can remain only at pairs outside the
+    support. They do remain for some matching $\pi$ if a state never visited can be entered and its
+    actions differ in $Q^{\pi^*}$. Equality of $E[r]$ for the one $r$, a zero gap in the Lemma, does
+    not make the errors zero.
 
-    Decided: d^pi = d* forces pi = pi* at every visited state, and pairs in the support lead only
-    to visited states. Exact solves: no error on the support whatever pi does elsewhere; and where
-    the condition is met, a policy better at one unvisited state leaves an error at a pair that
-    leads there. The control matches E[r] alone, which leaves errors on the support.
+    Decided: $d^\pi = d^*$ forces $\pi = \pi^*$ at every visited state, and pairs in the support
+    lead only to visited states. Exact solves: no error on the support whatever $\pi$ does
+    elsewhere; and where the condition is met, a policy better at one unvisited state leaves an
+    error at a pair that leads there. The control matches $E[r]$ alone, which leaves errors on the
+    support.
     """
     results = [_on_support(imitation, _matching(imitation, imitation.elsewhere))]
     unresolved = _unresolved(imitation)
@@ -308,39 +316,44 @@ def _one_reward_matched(imitation: Match) -> CheckResult:
 
 @claim.holds_if(
     "sec:occupancy.conclusion",
-    condition="r is asked for at pairs outside the support of d* too. On the support, where the"
-    " paper seeks r, exact matching leaves no error",
+    condition="$r$ is asked for at pairs outside the support of $d^*$ too. On the support, "
+    "where the paper seeks $r$, exact matching leaves no error",
     instances=matches(),
     counterexample=_alternating,
-    text="Two states, each action leads to the other state, beta = 1/2, s_0 = 0, r(s, .) = (0, "
-    "log 3): pi* = (1/4, 3/4), d* = ((1/6, 1/2), (1/12, 1/4)).\nd^pi = d* forces pi(a | s) = "
-    "d*(s, a)/d*(s) = pi*(a | s), so T* Q^pi = T^pi Q^pi = Q^pi and r = Q^pi - beta E_pi*[Q^pi] "
-    "at all four pairs.\nPairs at which r is read off wrongly, the most over all matching "
-    "policies: {observed:.0f}; needed: {bound:.0f} or more.",
+    text=(
+        r"Two states, each action leads to the other state, $\beta = 1/2$, $s_0 = 0$, $r(s, "
+        r"\cdot) = (0, \log 3)$: $\pi^* = (1/4, 3/4)$, $d^* = ((1/6, 1/2), (1/12, 1/4))$.",
+        r"$d^\pi = d^*$ forces $\pi(a \mid s) = d^*(s, a)/d^*(s) = \pi^*(a \mid s)$, so $T^* "
+        r"Q^\pi = T^\pi Q^\pi = Q^\pi$ and $r = Q^\pi - \beta E_{{\pi^*}}[Q^\pi]$ at all four "
+        "pairs.",
+        "Pairs at which $r$ is read off wrongly, the most over all matching policies: "
+        "{observed:.0f}; needed: {bound:.0f} or more.",
+    ),
     corrected=errors_only_outside_the_support,
     broken="the expected reward matched, from every first pair with s_0 = 0, not the measure",
     rejected=_one_reward_matched,
 )
 def matching_leaves_errors(imitation: Match) -> CheckResult:
-    """ "r cannot be inferred from Q using the Bellman equation after deriving Q using occupancy
-    matching". That is, nothing guarantees that r, read off Q^pi, is right at every pair.
+    r""" "$r$ cannot be inferred from $Q$ using the Bellman equation after deriving $Q$ using
+    occupancy matching". That is, nothing guarantees that $r$, read off $Q^\pi$, is right at every
+    pair.
 
-    Where: Appendix B, after Lemma occp=naiveBE, "This implies that r cannot be inferred ...".
+    Where: Appendix B, after Lemma occp=naiveBE, "This implies that $r$ cannot be inferred ...".
 
-    Assumes: finite states and actions; the expert follows pi*; d^pi = d*; Q is Q^pi and the
-    Bellman operator T*, as in the Lemma.
+    Assumes: finite states and actions; the expert follows $\pi^*$; $d^\pi = d^*$; $Q$ is $Q^\pi$
+    and the Bellman operator $T^*$, as in the Lemma.
 
     Decided: the paper infers the statement from the sentence before. That sentence says that
     matching "does not necessarily imply Bellman errors being 0 for every state and action". So the
-    paper denies a general guarantee, and does not say that r is wrong in every world. The denial is
-    right for pairs off the support of d*. It is right for all pairs if "matching" means a zero gap
-    in the Lemma, which is about the expected reward of the one r. But the paper seeks r on the
-    support (Definition IRLproblem). There exact matching leaves no error, in any world. So the
-    guarantee exists where every pair is in the support. The check counts the pairs, on the support
-    or off it, at which r is read off wrongly. It takes the largest count over all matching policies
-    that are certain of one action wherever the expert never goes. (Of a Q known only through
-    softmax(Q) = pi, another object than the Lemma's Q^pi, a shift by state stays free and r is
-    indeed not identified.)
+    paper denies a general guarantee, and does not say that $r$ is wrong in every world. The denial
+    is right for pairs off the support of $d^*$. It is right for all pairs if "matching" means a
+    zero gap in the Lemma, which is about the expected reward of the one $r$. But the paper seeks
+    $r$ on the support (Definition IRLproblem). There exact matching leaves no error, in any world.
+    So the guarantee exists where every pair is in the support. The check counts the pairs, on the
+    support or off it, at which $r$ is read off wrongly. It takes the largest count over all
+    matching policies that are certain of one action wherever the expert never goes. (Of a $Q$ known
+    only through $\mathrm{softmax}(Q) = \pi$, another object than the Lemma's $Q^\pi$, a shift by
+    state stays free and $r$ is indeed not identified.)
     """
     states, actions = imitation.world.reward.shape
     certain = exact(np.eye(actions))
@@ -351,10 +364,10 @@ def matching_leaves_errors(imitation: Match) -> CheckResult:
 
 # --- the first line of the Lemma's proof
 def mean_reward_without_its_weight(function: Function, power: int = 1) -> CheckResult:
-    """E_{d*}[r | s_0, a_0] = (1 - beta) sum_t beta^t E_{d_t*}[r | s_0, a_0] = (1 - beta) Q(s_0,
-    a_0).
+    r"""$E_{d^*}[r \mid s_0, a_0] = (1 - \beta) \sum_t \beta^t E_{d_t^*}[r \mid s_0, a_0] = (1 -
+    \beta) Q(s_0, a_0)$.
 
-    Decided: d = (1 - beta) sum_t beta^t d_t. Exact solves of the occupancy and of Q.
+    Decided: $d = (1 - \beta) \sum_t \beta^t d_t$. Exact solves of the occupancy and of $Q$.
     """
     (world, policy, _, (s, a)), beta = function, function.world.discount
     mean = (oracle.occupancy_given(world, policy, s, a) * world.reward).sum()
@@ -370,19 +383,23 @@ def _earning() -> Function:
     "cor:occp=naiveBE.proof-step",
     instances=functions(),
     counterexample=_earning,
-    text="One state, one action, r = 1, beta = 1/2: E_d[r] = {observed:g}, the reward itself;\n"
-    "sum_t beta^t = Q = {bound:g}. (The line's right side also has (s, a) for (s_0, a_0).)",
+    text=(
+        r"One state, one action, $r = 1$, $\beta = 1/2$: $E_d[r] = {observed:g}$, the reward "
+        "itself;",
+        r"$\sum_t \beta^t = Q = {bound:g}$. (The line's right side also has $(s, a)$ for $(s_0, "
+        "a_0)$.)",
+    ),
     corrected=mean_reward_without_its_weight,
     broken="the weight 1 - beta twice",
     rejected={"power": 2},
 )
 def mean_reward_as_value(function: Function) -> CheckResult:
-    """E_{d*}[r | s_0, a_0] = sum_t beta^t E_{d_t*}[r | s_0, a_0] = Q*(s_0, a_0).
+    r"""$E_{d^*}[r \mid s_0, a_0] = \sum_t \beta^t E_{d_t^*}[r \mid s_0, a_0] = Q^*(s_0, a_0)$.
 
-    Where: Appendix B, proof of Lemma occp=naiveBE, first line; it prints Q*(s, a).
+    Where: Appendix B, proof of Lemma occp=naiveBE, first line; it prints $Q^*(s, a)$.
 
-    Assumes: d = (1 - beta) sum_t beta^t d_t, as defined there.
+    Assumes: $d = (1 - \beta) \sum_t \beta^t d_t$, as defined there.
 
-    Decided: 1 - beta is lost; the second line has it again, so that the Lemma stands.
+    Decided: $1 - \beta$ is lost; the second line has it again, so that the Lemma stands.
     """
     return mean_reward_without_its_weight(function, power=0)

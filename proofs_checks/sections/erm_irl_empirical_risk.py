@@ -24,16 +24,17 @@ SQUARED = "rounding in sums of squares of r, Q and V"
     rejected_at=lambda: Empirical(one_state([2, 1], reward=1.0), np.zeros((1, 2))),
 )
 def finite_states(data: Empirical, over_all_rows: bool = True) -> CheckResult:
-    """On finite states R_emp(Q) is the mean negative log-likelihood plus the sum over s of
-    n(s, a_s)/N (r(s, a_s) + beta sum_s' P-hat(s' | s, a_s) V_Q(s') - Q(s, a_s))^2.
+    r"""On finite states $R_{\mathrm{emp}}(Q)$ is the mean negative log-likelihood plus the sum over
+    $s$ of $n(s, a_s)/N (r(s, a_s) + \beta \sum_{s'} \hat P(s' \mid s, a_s) V_Q(s') - Q(s, a_s))^2$.
 
     Where: Section 4, Definition ERM, with the grouped notation of the appendix.
 
-    Assumes: zeta-bar is the minimiser over all of R^(S x A); P-hat is the empirical kernel.
+    Assumes: $\bar\zeta$ is the minimiser over all of $\mathbb{R}^{S \times A}$; $\hat P$ is the
+    empirical kernel.
 
-    Decided: zeta-bar is the mean of V_Q(s') over the observations of (s, a), so Lemma OurBiconj (a)
-    holds with P-hat in place of P. The library's risk against the residuals. The appendix divides
-    by N_BE, which weighs the term N/N_BE times as much.
+    Decided: $\bar\zeta$ is the mean of $V_Q(s')$ over the observations of $(s, a)$, so Lemma
+    OurBiconj (a) holds with $\hat P$ in place of $P$. The library's risk against the residuals. The
+    appendix divides by $N_{\mathrm{BE}}$, which weighs the term $N/N_{\mathrm{BE}}$ times as much.
     """
     sample = data.sample
     share = sample.be_size / sample.size if over_all_rows else 1.0
@@ -131,16 +132,19 @@ def _compare(design: FixedDesign, observed: float, bias: float) -> CheckResult:
 
 
 def zeta_in_a_class(design: FixedDesign, power: int = 1) -> CheckResult:
-    """For fixed Q and observations with distinct (s, a), the Bellman term of R_emp with
-    unrestricted zeta-bar is the TD loss. Let s' be drawn independently given the pairs (s, a).
-    Then, given the pairs, the mean of the term exceeds (1/N) sum 1{a = a_s} L_BE by (beta^2/N) sum
-    1{a = a_s} Var(V_Q(s') | s, a), whatever N. Now let zeta-bar be fitted by least squares on the
-    anchor observations, in a fixed linear class of dimension d that contains E[V_Q(s') | s, a].
-    Then the excess is (beta^2/N) sum h_i Var_i over the anchor observations, with h_i the leverage
-    of observation i. It is at most beta^2 (d/N) max Var.
+    r"""For fixed $Q$ and observations with distinct $(s, a)$, the Bellman term of
+    $R_{\mathrm{emp}}$ with unrestricted $\bar\zeta$ is the TD loss. Let $s'$ be drawn independently
+    given the pairs $(s, a)$. Then, given the pairs, the mean of the term exceeds $(1/N) \sum
+    \mathbf{1}\{a = a_s\} L_{\mathrm{BE}}$ by $(\beta^2/N) \sum \mathbf{1}\{a = a_s\}
+    \mathrm{Var}(V_Q(s') \mid s, a)$, whatever $N$. Now let $\bar\zeta$ be fitted by least squares
+    on the anchor observations, in a fixed linear class of dimension $d$ that contains $E[V_Q(s')
+    \mid s, a]$. Then the excess is $(\beta^2/N) \sum h_i \mathrm{Var}_i$ over the anchor
+    observations, with $h_i$ the leverage of observation $i$. It is at most $\beta^2 (d/N) \max
+    \mathrm{Var}$.
 
-    Decided: E[(V - HV)_i^2] sums to the trace of (I - H) Var; unrestricted zeta has H = I. All
-    outcomes of V(s') are enumerated; the rows here are the anchor rows, the others add nothing.
+    Decided: $E[(V - H V)_i^2]$ sums to the trace of $(I - H) \mathrm{Var}$; unrestricted $\zeta$
+    has $H = I$. All outcomes of $V(s')$ are enumerated; the rows here are the anchor rows, the
+    others add nothing.
     """
     leverage = np.diag(design.hat) ** power
     excess = _restricted(design) - design.bellman()
@@ -163,30 +167,34 @@ def _signs() -> FixedDesign:
     "def:ERM.continuous-states",
     instances=designs(),
     counterexample=_signs,
-    text="s' uniform on (-1, 1); one action; r(s) = Q*(s) = V(s) = sign(s); beta = 1/2.\n"
-    "No s repeats, so zeta-bar(s_i) = V(s_i') and the term is the mean of (beta V(s_i'))^2 = "
-    "{observed:.2f} for every N, at Q* (true: {bound:.0f}).\n"
-    "Minimised over Q = c sign(s), c tends to 4/5 (true: 1).",
+    text=(
+        r"$s'$ uniform on (-1, 1); one action; $r(s) = Q^*(s) = V(s) = \mathrm{{sign}}(s)$; "
+        r"$\beta = 1/2$.",
+        r"No $s$ repeats, so $\bar\zeta(s_i) = V(s_i')$ and the term is the mean of $(\beta "
+        "V(s_i'))^2 = {observed:.2f}$ for every $N$, at $Q^*$ (true: {bound:.0f}).",
+        r"Minimised over $Q = c \mathrm{{sign}}(s)$, $c$ tends to 4/5 (true: 1).",
+    ),
     corrected=zeta_in_a_class,
     broken="the squared leverage in place of the leverage",
     rejected={"power": 2},
     cost=2,
 )
 def continuous_states(design: FixedDesign) -> CheckResult:
-    """Let zeta-bar be the minimiser over R^(S x A). Then R_emp is free of the bias of double
-    sampling also where no (s, a) repeats. Given the pairs (s, a), its Bellman term has the mean of
-    (1/N) sum 1{a = a_s} L_BE(Q)(s, a). (The paper says "unbiased" without exception; the case is
-    ours.)
+    r"""Let $\bar\zeta$ be the minimiser over $\mathbb{R}^{S \times A}$. Then $R_{\mathrm{emp}}$ is
+    free of the bias of double sampling also where no $(s, a)$ repeats. Given the pairs $(s, a)$,
+    its Bellman term has the mean of $(1/N) \sum \mathbf{1}\{a = a_s\} L_{\mathrm{BE}}(Q)(s, a)$.
+    (The paper says "unbiased" without exception; the case is ours.)
 
-    Where: Section 4, Definition ERM and "introducing the dual function zeta to develop an unbiased
-    estimator, thereby circumventing the double sampling problem". Section 6: "the result is
-    formulated for continuous state spaces".
+    Where: Section 4, Definition ERM and "introducing the dual function $\zeta$ to develop an
+    unbiased estimator, thereby circumventing the double sampling problem". Section 6: "the result
+    is formulated for continuous state spaces".
 
-    Assumes: s' given (s, a) is drawn from P; Q fixed; zeta in R^(S x A), as printed.
+    Assumes: $s'$ given $(s, a)$ is drawn from $P$; $Q$ fixed; $\zeta$ in $\mathbb{R}^{S \times A}$,
+    as printed.
 
-    Decided: where no pair repeats zeta-bar interpolates, zeta-bar(s_i, a_i) = V_Q(s_i'), and what
-    is left is the TD loss that Section 4 rejects. Assumption nonSingularJac (iii) forces the same:
-    a class with J_zeta of full row rank fits every observed pair. Section 4 does speak of "a class
-    of functions containing zeta", but the definition has none.
+    Decided: where no pair repeats $\bar\zeta$ interpolates, $\bar\zeta(s_i, a_i) = V_Q(s_i')$, and
+    what is left is the TD loss that Section 4 rejects. Assumption nonSingularJac (iii) forces the
+    same: a class with $J_\zeta$ of full row rank fits every observed pair. Section 4 does speak of
+    "a class of functions containing $\zeta$", but the definition has none.
     """
     return _compare(design, _unrestricted(design), 0.0)

@@ -124,21 +124,22 @@ def _as_far_as_can_be() -> Candidate:
     rejected_at=off_track,
 )
 def expected_risk_identifies(candidate: Candidate, everywhere: bool = False) -> CheckResult:
-    """The minimiser of the expected risk E[-log p-hat_Q(a | s) + 1{a = a_s} (TQ - Q)(s, a)^2] is
-    Q* on S-bar x A, and r = Q - beta E[V_Q(s')] there.
+    r"""The minimiser of the expected risk $E[-\log \hat p_Q(a \mid s) + \mathbf{1}\{a = a_s\} (TQ -
+    Q)(s, a)^2]$ is $Q^*$ on $\bar S \times A$, and $r = Q - \beta E[V_Q(s')]$ there.
 
     Where: Section 4, Theorem mainopt.
 
-    Assumes: Assumptions IRLoptimaldecision and anchor, Q bounded; S any state space; here finite
-    and the anchor action 0 (relabel the actions state by state).
+    Assumes: Assumptions IRLoptimaldecision and anchor, $Q$ bounded; $S$ any state space; here
+    finite and the anchor action 0 (relabel the actions state by state).
 
-    Decided: the risk exceeds its value at Q* by E[KL(pi* || p-hat_Q) + pi*(a_s | s) Psi^2], with
-    Psi the anchor's residual. This is zero only if Psi and D = max|log p-hat_Q - log pi*| vanish
-    d*-almost everywhere. The bound |Q - Q*| <= (|Psi| + D)/(1 - beta) + D holds d*-almost
-    everywhere, since V_Q - V* solves v = beta P_a v - Psi - log(p-hat/pi*). The states of S-bar are
-    the atoms of d*, so S need not be countable, though the proof's steps (MagnacThesmar, minMLE)
-    need it. Measured: both, the risk by the library; S-bar is what d* charges, each s at least with
-    its likeliest path. r follows.
+    Decided: the risk exceeds its value at $Q^*$ by $E[\mathrm{KL}(\pi^* \| \hat p_Q) + \pi^*(a_s
+    \mid s) \Psi^2]$, with $\Psi$ the anchor's residual. This is zero only if $\Psi$ and $D =
+    \max|\log \hat p_Q - \log \pi^*|$ vanish $d^*$-almost everywhere. The bound $|Q - Q^*| \leq
+    (|\Psi| + D)/(1 - \beta) + D$ holds $d^*$-almost everywhere, since $V_Q - V^*$ solves $v = \beta
+    P_a v - \Psi - \log(\hat p/\pi^*)$. The states of $\bar S$ are the atoms of $d^*$, so $S$ need
+    not be countable, though the proof's steps (MagnacThesmar, minMLE) need it. Measured: both, the
+    risk by the library; $\bar S$ is what $d^*$ charges, each $s$ at least with its likeliest path.
+    $r$ follows.
     """
     mdp, best = candidate.mdp, candidate.mdp.solution.q
     other = best + candidate.change
@@ -163,11 +164,11 @@ def expected_risk_identifies(candidate: Candidate, everywhere: bool = False) -> 
 
 # --- cloning
 def exponential_choice(q: Array) -> CheckResult:
-    """p-hat_Q(a | s) = exp(Q(s, a)) / sum_a' exp(Q(s, a')).
+    r"""$\hat p_Q(a \mid s) = \exp(Q(s, a)) / \sum_{a'} \exp(Q(s, a'))$.
 
-    Decided: -log p-hat is what the library's empirical risk takes as the negative log-likelihood
-    of one row; compared, for every action, with -log of the probability that Q(s, a) plus Gumbel
-    noise is largest, by quadrature. The p-hat of Section 6 has exp.
+    Decided: $-\log \hat p$ is what the library's empirical risk takes as the negative
+    log-likelihood of one row; compared, for every action, with -log of the probability that $Q(s,
+    a)$ plus Gumbel noise is largest, by quadrature. The $\hat p$ of Section 6 has exp.
     """
     row, zeros, done = q[None], np.zeros(1), np.zeros(1, dtype=bool)
     given = 0, zeros, 0.5, zeros
@@ -179,25 +180,30 @@ def exponential_choice(q: Array) -> CheckResult:
     "eq:BC.p-hat",
     instances=equivalence.LOCATIONS,
     counterexample=lambda: np.array([1.0, -2.0]),
-    text="One state, Q(s, .) = (1, -2): the printed p-hat is (1/(-1), -2/(-1)) = (-1, 2), and "
-    "log(-1) in Equation BC is undefined.\n"
-    f"With exp: e/(e + e^-2) = {expit(3):.4f} and {expit(-3):.4f}. "
-    "(Shown: {observed:.0f}, not {bound:.4f}.)\nFor Q(s, .) = (1, -1) the printed ratio divides by "
-    "zero.",
+    text=(
+        r"One state, $Q(s, \cdot) = (1, -2)$: the printed $\hat p$ is $(1/(-1), -2/(-1)) = (-1, "
+        r"2)$, and $\log(-1)$ in Equation BC is undefined.",
+        "With exp: $e/(e + e^{{-2}}) = "
+        f"{expit(3):.4f}"
+        "$ and "
+        f"{expit(-3):.4f}"
+        ". (Shown: {observed:.0f}, not {bound:.4f}.)",
+        r"For $Q(s, \cdot) = (1, -1)$ the printed ratio divides by zero.",
+    ),
     corrected=exponential_choice,
     broken="the largest Q subtracted against overflow in the numerator only",
     rejected=lambda q: _claimed(q, np.exp(q - np.max(q) - value(q))),
 )
 def ratio_of_q(q: Array) -> CheckResult:
-    """p-hat_Q(a | s) = Q(s, a) / sum_a' Q(s, a').
+    r"""$\hat p_Q(a \mid s) = Q(s, a) / \sum_{a'} Q(s, a')$.
 
     Where: Section 4, the line under Equation BC.
 
-    Assumes: Q is a bounded function on S x A.
+    Assumes: $Q$ is a bounded function on $S \times A$.
 
-    Decided: p-hat is a distribution of actions whose negative log-likelihood Equation BC minimises.
-    Under it Lemma minMLE recovers differences of Q. The ratio has neither property. Read as a slip
-    for the definition in Section 6, it is a misprint.
+    Decided: $\hat p$ is a distribution of actions whose negative log-likelihood Equation BC
+    minimises. Under it Lemma minMLE recovers differences of $Q$. The ratio has neither property.
+    Read as a slip for the definition in Section 6, it is a misprint.
     """
     return _claimed(q, q / q.sum(axis=-1, keepdims=True))
 
@@ -214,15 +220,17 @@ def _claimed(q: Array, probability: Array) -> CheckResult:
     rejected_at=off_track,
 )
 def cloning_has_more_solutions(candidate: Candidate, factor: float | None = None) -> CheckResult:
-    """The solution set of behavioural cloning contains that of the IRL/DDC problem, strictly.
+    r"""The solution set of behavioural cloning contains that of the IRL/DDC problem, strictly.
 
     Where: Section 4, remark "Comparison with imitation learning".
 
-    Assumes: as in Theorem mainopt; p-hat_Q the softmax (the display there prints a ratio of Q).
+    Assumes: as in Theorem mainopt; $\hat p_Q$ the softmax (the display there prints a ratio of
+    $Q$).
 
-    Decided: cloning is one of the two conditions. It also admits Q* + c(s) for any bounded c, whose
-    anchor Bellman error beta E[c(s')] - c(s) is at least (1 - beta) max|c| somewhere on S-bar.
-    Measured: likelihood and Bellman error by the library at Q* + c; equality where c is constant.
+    Decided: cloning is one of the two conditions. It also admits $Q^* + c(s)$ for any bounded $c$,
+    whose anchor Bellman error $\beta E[c(s')] - c(s)$ is at least $(1 - \beta) \max|c|$ somewhere
+    on $\bar S$. Measured: likelihood and Bellman error by the library at $Q^* + c$; equality where
+    $c$ is constant.
     """
     mdp, q = candidate.mdp, candidate.shifted_on(candidate.reached)
     tolerance = rounding(mdp, q)
@@ -240,12 +248,12 @@ def cloning_has_more_solutions(candidate: Candidate, factor: float | None = None
 def cloning_is_no_harder(pair: tuple[Sample, Array, Array], bellman: int = 0) -> CheckResult:
     """Imitation is no harder. Where every action was taken in every state seen, the minimisers of
     the empirical risk have exactly the choice probabilities of cloning, the observed shares. What
-    is easier is the computation: the negative log-likelihood is convex in Q, and the Bellman term
+    is easier is the computation: the negative log-likelihood is convex in $Q$, and the Bellman term
     is not.
 
     Decided: both terms can be least at once (closed form), so the IRL minimiser minimises the
     likelihood. Measured: its shares and its likelihood by the library; the midpoint inequality of
-    the likelihood at drawn Q. (The control asks it of the Bellman term too.)
+    the likelihood at drawn $Q$. (The control asks it of the Bellman term too.)
     """
     sample, first, second = pair
     q = polyak.solution(sample)
@@ -275,9 +283,12 @@ def cloning_is_no_harder(pair: tuple[Sample, Array, Array], bellman: int = 0) ->
         np.array([[0.0, 3.0]]),
         np.array([[0.0, -3.0]]),
     ),
-    text="One state, two actions, each taken once: cloning gives (1/2, 1/2). ERM-IRL's minimiser "
-    "has\nthe same shares, as V is free to solve the anchor's Bellman equation.\nBoth estimators"
-    " return the same policy.",
+    text=(
+        "One state, two actions, each taken once: cloning gives (1/2, 1/2). ERM-IRL's minimiser "
+        "has",
+        "the same shares, as $V$ is free to solve the anchor's Bellman equation.",
+        "Both estimators return the same policy.",
+    ),
     corrected=cloning_is_no_harder,
     broken="the Bellman term called convex too",
     rejected={"bellman": 1},
@@ -292,8 +303,8 @@ def cloning_is_strictly_easier(pair: tuple[Sample, Array, Array]) -> CheckResult
     Assumes: tables; every action taken in every state seen; the error is that of the policy.
 
     Decided: there the two estimators have one and the same policy, so that neither is easier for
-    imitation. IRL asks for more (the reward), and its solution set is strictly smaller
-    too; that is no statement on the error of the policy.
+    imitation. IRL asks for more (the reward), and its solution set is strictly smaller too; that is
+    no statement on the error of the policy.
     """
     sample = pair[0]
     gap = np.abs(softmax(polyak.solution(sample), axis=1) - sample.choices).max()
@@ -312,12 +323,13 @@ def _solved_on(candidate: Candidate, inside: NDArray[np.bool_], weight: Array) -
 
 
 def no_error_almost_everywhere(candidate: Candidate, floor_for: float = 1.0) -> CheckResult:
-    """{Q: L_BE(Q)(s, a_s) = 0 for d*-almost every s} = argmin of E[1{a = a_s} L_BE(Q)(s, a)], d*
-    the expert's state distribution; on a countable S this is the printed set.
+    r"""$\{Q: L_{\mathrm{BE}}(Q)(s, a_s) = 0 \text{ for } d^*\text{-almost every } s\} =
+    \mathrm{argmin}$ of $E[\mathbf{1}\{a = a_s\} L_{\mathrm{BE}}(Q)(s, a)]$, $d^*$ the expert's
+    state distribution; on a countable $S$ this is the printed set.
 
-    Decided: the expectation is sum_s d*(s) pi*(a_s | s) Psi(s)^2, with positive weights where d*
-    has mass. Measured: at a Q solved there the expected error is zero; at a drawn Q it is at least
-    each state's part, at the weight of the likeliest path.
+    Decided: the expectation is $\sum_s d^*(s) \pi^*(a_s \mid s) \Psi(s)^2$, with positive weights
+    where $d^*$ has mass. Measured: at a $Q$ solved there the expected error is zero; at a drawn $Q$
+    it is at least each state's part, at the weight of the likeliest path.
     """
     mdp, q = candidate.mdp, candidate.mdp.solution.q + candidate.change
     excess, choices = excess_over(mdp, q), mdp.solution.policy[:, 0]
@@ -337,27 +349,33 @@ def _free_off_zero() -> Candidate:
 
 @claim.holds_if(
     "sec:ERM.anchor-argmin",
-    condition="S is countable, or 'd*-almost everywhere' stands for 'on S-bar'",
+    condition=r"$S$ is countable, or '$d^*$-almost everywhere' stands for 'on $\bar S$'",
     instances=candidates(),
     counterexample=_free_off_zero,
-    text="S = [0, 1], two actions, r = 0, beta = 1/2; s_0 = 0, then s' uniform on (0, 1]: S-bar ="
-    " {{0}}.\nRaise Q* by 1 off 0 and solve the anchor's equation at 0. The Bellman error is 0 on"
-    " S-bar, and -1/2 off it.\nHalf of the (discounted) data are off it: the expectation is"
-    " {observed:.4f}, the least one {bound:g}.",
+    text=(
+        r"$S = [0, 1]$, two actions, $r = 0$, $\beta = 1/2$; $s_0 = 0$, then $s'$ uniform on "
+        r"$(0, 1]$: $\bar S = \{{0\}}$.",
+        "Raise $Q^*$ by 1 off 0 and solve the anchor's equation at 0. The Bellman error is 0 on "
+        r"$\bar S$, and -1/2 off it.",
+        "Half of the (discounted) data are off it: the expectation is {observed:.4f}, the least "
+        "one {bound:g}.",
+    ),
     corrected=no_error_almost_everywhere,
     broken="each state's part counted twice",
     rejected={"floor_for": 2.0},
     rejected_at=lambda: Candidate(absorbing([[0.0]], 0.1), np.ones((1, 1)), np.zeros(1)),
 )
 def no_error_on_s_bar(candidate: Candidate) -> CheckResult:
-    """{Q: L_BE(Q)(s, a_s) = 0 for all s in S-bar} = argmin_Q E[1{a = a_s} L_BE(Q)(s, a)].
+    r"""$\{Q: L_{\mathrm{BE}}(Q)(s, a_s) = 0 \text{ for all } s \in \bar S\} = \mathrm{argmin}_Q
+    E[\mathbf{1}\{a = a_s\} L_{\mathrm{BE}}(Q)(s, a)]$.
 
-    Where: Section 4, the second display after the definition of S-bar.
+    Where: Section 4, the second display after the definition of $\bar S$.
 
-    Assumes: (s, a) from the expert's occupancy, Q bounded, S any state space, S-bar the states s
-    with Pr(s_h = s) > 0 for some h.
+    Assumes: $(s, a)$ from the expert's occupancy, $Q$ bounded, $S$ any state space, $\bar S$ the
+    states $s$ with $\mathrm{Pr}(s_h = s) > 0$ for some $h$.
 
-    Decided: the right-hand side sees all of d*, the left-hand side its atoms (setup.reachable-set).
+    Decided: the right-hand side sees all of $d^*$, the left-hand side its atoms
+    (setup.reachable-set).
     """
     weight = excess_over(candidate.mdp, candidate.mdp.solution.q).weight
     share = weight * candidate.mdp.solution.policy[:, 0]

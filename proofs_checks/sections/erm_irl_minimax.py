@@ -100,16 +100,17 @@ def _td_misleads() -> CheckResult:
     rejected_at=lambda: Fitted(coin(1), np.array([[0.0], [0.0], [2.0]])),
 )
 def double_sampling(guess: Fitted, power: int = 0) -> CheckResult:
-    """E[L_TD(Q)(s, a, s')] = L_BE(Q)(s, a) + E[(TQ(s, a) - T-hat Q(s, a, s'))^2]; minimising the
-    TD loss does not minimise the Bellman error in general.
+    r"""$E[L_{\mathrm{TD}}(Q)(s, a, s')] = L_{\mathrm{BE}}(Q)(s, a) + E[(TQ(s, a) - \hat T Q(s, a,
+    s'))^2]$; minimising the TD loss does not minimise the Bellman error in general.
 
     Where: Section 4, unnumbered display before "double sampling problem".
 
-    Assumes: Q bounded; the expectation is over s' given (s, a).
+    Assumes: $Q$ bounded; the expectation is over $s'$ given $(s, a)$.
 
-    Decided: T-hat Q has mean TQ, so this is the decomposition of a mean square about Q; both sides
-    are summed at every pair. The second half needs one world of three states (`_td_misleads`).
-    There the minimiser of the TD loss has a mean squared Bellman error of 1/32, not 0.
+    Decided: $\hat T Q$ has mean TQ, so this is the decomposition of a mean square about $Q$; both
+    sides are summed at every pair. The second half needs one world of three states
+    (`_td_misleads`). There the minimiser of the TD loss has a mean squared Bellman error of 1/32,
+    not 0.
     """
     model = population(guess)
     variance = model.mean((model.backup()[:, :, None] - model.target) ** 2)
@@ -126,13 +127,14 @@ def double_sampling(guess: Fitted, power: int = 0) -> CheckResult:
     rejected_at=lambda: Fitted(coin(1), np.array([[0.0], [0.0], [2.0]])),
 )
 def biconjugate(guess: Fitted, factor: float = 2.0) -> CheckResult:
-    """L_BE(Q)(s, a) = E[delta_Q | s, a]^2 = max over h of 2 E[delta_Q | s, a] h - h^2.
+    r"""$L_{\mathrm{BE}}(Q)(s, a) = E[\delta_Q \mid s, a]^2 = \max$ over $h$ of $2 E[\delta_Q \mid
+    s, a] h - h^2$.
 
     Where: Section 4, display of the "Bi-Conjugate Trick"; the square is that of the expectation.
 
-    Assumes: Q bounded.
+    Assumes: $Q$ bounded.
 
-    Decided: 2 x h - h^2 = x^2 - (x - h)^2. The maximum is searched for by golden section and
+    Decided: $2x h - h^2 = x^2 - (x - h)^2$. The maximum is searched for by golden section and
     compared with the squared Bellman error summed over the successors.
     """
     delta = factor / 2 * (backup(guess) - guess.q)
@@ -142,11 +144,12 @@ def biconjugate(guess: Fitted, factor: float = 2.0) -> CheckResult:
 
 
 def zeta_with_beta(probe: Fitted, power: int = 1) -> CheckResult:
-    """With zeta = (h - r(s, a) + Q(s, a))/beta, that is rho = h + Q = r + beta zeta, the
-    biconjugate 2 E[delta] h - h^2 is E[L_TD] - beta^2 E[(V_Q(s') - zeta)^2], for every zeta.
+    r"""With $\zeta = (h - r(s, a) + Q(s, a))/\beta$, that is $\rho = h + Q = r + \beta \zeta$, the
+    biconjugate $2 E[\delta] h - h^2$ is $E[L_{\mathrm{TD}}] - \beta^2 E[(V_Q(s') - \zeta)^2]$, for
+    every $\zeta$.
 
-    Decided: by substitution, E[(T-hat Q - Q)^2 - (T-hat Q - rho)^2] with T-hat Q - rho
-    = beta (V_Q(s') - zeta); compared at arbitrary zeta, not at the maximum alone.
+    Decided: by substitution, $E[(\hat T Q - Q)^2 - (\hat T Q - \rho)^2]$ with $\hat T Q - \rho =
+    \beta (V_Q(s') - \zeta)$; compared at arbitrary $\zeta$, not at the maximum alone.
     """
     h = probe.mdp.reward + probe.mdp.discount**power * probe.dual - probe.q
     dual = 2 * (population(probe).backup() - probe.q) * h - h**2
@@ -157,25 +160,28 @@ def zeta_with_beta(probe: Fitted, power: int = 1) -> CheckResult:
     "eq:zeta-reparametrisation",
     instances=probes(),
     counterexample=lambda: Fitted(absorbing([[0.0]]), np.zeros((1, 1)), np.ones((1, 1))),
-    text="One state, one action, r = 0, beta = 1/2, Q = 0, hence V = 0, and zeta = 1.\n"
-    "Lemma OurBiconj's objective is -beta^2 zeta^2 = {observed:.2f};\n"
-    "the printed h = zeta + r - Q = 1 gives 2 E[delta] h - h^2 = {bound:.2f}.",
+    text=(
+        r"One state, one action, $r = 0$, $\beta = 1/2$, $Q = 0$, hence $V = 0$, and $\zeta = "
+        "1$.",
+        r"Lemma OurBiconj's objective is $-\beta^2 \zeta^2 = {observed:.2f}$;",
+        r"the printed $h = \zeta + r - Q = 1$ gives $2 E[\delta] h - h^2 = {bound:.2f}$.",
+    ),
     corrected=zeta_with_beta,
     broken="rho = r + beta^2 zeta",
     rejected={"power": 2},
 )
 def zeta_reparametrisation(probe: Fitted) -> CheckResult:
-    """Re-parametrising h by zeta = h - r(s, a) + Q(s, a) turns 2 E[delta] h - h^2 into the
-    objective of Lemma OurBiconj, E[L_TD] - beta^2 E[(V_Q(s') - zeta)^2].
+    r"""Re-parametrising $h$ by $\zeta = h - r(s, a) + Q(s, a)$ turns $2 E[\delta] h - h^2$ into the
+    objective of Lemma OurBiconj, $E[L_{\mathrm{TD}}] - \beta^2 E[(V_Q(s') - \zeta)^2]$.
 
-    Where: Section 4, "By further re-parametrizing h using zeta = h - r(s,a) + Q(s,a), after some
-    algebra, we arrive at Lemma OurBiconj".
+    Where: Section 4, "By further re-parametrizing $h$ using $\zeta = h - r(s,a) + Q(s,a)$, after
+    some algebra, we arrive at Lemma OurBiconj".
 
-    Assumes: Q bounded, 0 < beta < 1.
+    Assumes: $Q$ bounded, $0 < \beta < 1$.
 
-    Decided: a factor beta is lost: the printed zeta is the appendix's rho - r = beta zeta, and its
-    optimum beta E[V] would give r = Q* - zeta*, against Lemma OurBiconj (b). The appendix has it
-    right (rho = r + beta zeta).
+    Decided: a factor $\beta$ is lost: the printed $\zeta$ is the appendix's $\rho - r = \beta
+    \zeta$, and its optimum $\beta E[V]$ would give $r = Q^* - \zeta^*$, against Lemma OurBiconj
+    (b). The appendix has it right $(\rho = r + \beta \zeta)$.
     """
     return zeta_with_beta(probe, power=0)
 
@@ -196,15 +202,15 @@ def rho_form(probe: Fitted, target: Array) -> CheckResult:
     rejected_at=lambda: Fitted(coin(1), np.array([[0.0], [0.0], [2.0]])),
 )
 def our_biconj_a(guess: Fitted, power: int = 2) -> CheckResult:
-    """L_BE(Q)(s, a) = E[L_TD(Q)(s, a, s')] - beta^2 D(Q)(s, a), where D(Q)(s, a) is the least
-    E[(V_Q(s') - zeta)^2 | s, a] over zeta.
+    r"""$L_{\mathrm{BE}}(Q)(s, a) = E[L_{\mathrm{TD}}(Q)(s, a, s')] - \beta^2 D(Q)(s, a)$, where
+    $D(Q)(s, a)$ is the least $E[(V_Q(s') - \zeta)^2 \mid s, a]$ over $\zeta$.
 
     Where: Section 4, Lemma OurBiconj (a).
 
-    Assumes: Q bounded.
+    Assumes: $Q$ bounded.
 
-    Decided: T-hat Q - TQ = beta (V_Q(s') - E[V_Q(s')]). Twice: with the library's risk, whose zeta
-    is the conditional mean, and with a minimum over zeta searched for by golden section.
+    Decided: $\hat T Q - TQ = \beta (V_Q(s') - E[V_Q(s')])$. Twice: with the library's risk, whose
+    $\zeta$ is the conditional mean, and with a minimum over $\zeta$ searched for by golden section.
     """
     model, risk = population(guess), by_pair(guess)
     beta = guess.mdp.discount
@@ -222,15 +228,16 @@ def our_biconj_a(guess: Fitted, power: int = 2) -> CheckResult:
     rejected_at=lambda: absorbing([[1.0]]),
 )
 def our_biconj_b(mdp: TabularMDP, power: int = 1) -> CheckResult:
-    """r(s, a) = Q*(s, a) - beta zeta*(s, a), where zeta*(s, a) is the minimiser over zeta of
-    E[(V*(s') - zeta)^2 | s, a].
+    r"""$r(s, a) = Q^*(s, a) - \beta \zeta^*(s, a)$, where $\zeta^*(s, a)$ is the minimiser over
+    $\zeta$ of $E[(V^*(s') - \zeta)^2 \mid s, a]$.
 
     Where: Section 4, Lemma OurBiconj (b).
 
-    Assumes: Q* solves Equation QBellman at every pair.
+    Assumes: $Q^*$ solves Equation QBellman at every pair.
 
-    Decided: zeta* = E[V*(s') | s, a] and Q* = r + beta E[V*(s') | s, a]. Q* is solved for, zeta*
-    found from values of the objective alone and by the library's conditional mean; r is given.
+    Decided: $\zeta^* = E[V^*(s') \mid s, a]$ and $Q^* = r + \beta E[V^*(s') \mid s, a]$. $Q^*$ is
+    solved for, $\zeta^*$ found from values of the objective alone and by the library's conditional
+    mean; $r$ is given.
     """
     guess = Fitted(mdp, mdp.solution.q)
     model = population(guess)
@@ -272,21 +279,24 @@ _TABLE = np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]])
     cost=2,
 )
 def algo_eq(probe: Fitted, anchored: bool = True) -> CheckResult:
-    """min over Q of R_exp(Q) equals min over Q of max over zeta of E[-log p_Q(a | s) + 1{a = a_s}
-    {(T-hat Q - Q)^2 - beta^2 (V_Q(s') - zeta(s, a))^2}]. The min-max problem identifies Q* on S-bar
-    x A, and r = Q* - beta zeta* with the zeta* of Lemma OurBiconj.
+    r"""min over $Q$ of $R_{\exp}(Q)$ equals min over $Q$ of max over $\zeta$ of $E[-\log p_Q(a \mid
+    s) + \mathbf{1}\{a = a_s\} \{(\hat T Q - Q)^2 - \beta^2 (V_Q(s') - \zeta(s, a))^2\}]$. The
+    min-max problem identifies $Q^*$ on $\bar S \times A$, and $r = Q^* - \beta \zeta^*$ with the
+    $\zeta^*$ of Lemma OurBiconj.
 
-    Where: Section 4, Theorem algoEQ; "on S-bar x A" is added here: the theorem prints "Q* is
-    uniquely identified", and Theorem mainopt, on which it rests, says where.
+    Where: Section 4, Theorem algoEQ; "on $\bar S \times A$" is added here: the theorem prints
+    "$Q^*$ is uniquely identified", and Theorem mainopt, on which it rests, says where.
 
-    Assumes: data follow pi* from nu_0 (here discounted); the anchor's reward is known; Q bounded.
+    Assumes: data follow $\pi^*$ from $\nu_0$ (here discounted); the anchor's reward is known; $Q$
+    bounded.
 
-    Decided: at every Q, not at the minimum alone, the maximum over zeta is R_exp(Q), and other zeta
-    give less. Q - Q* on S-bar is rebuilt from the two terms that the risk measures, log p_Q - log
-    pi* and the anchor residual. Where both vanish, Q = Q*. The risk exceeds its value at Q* by at
-    least either term at any s of S-bar, weighed by the likeliest path to s. Measured with visits
-    summed period by period as weights, the library's risk with the library's. The min-max leaves
-    zeta free at pairs other than the anchor's; r needs the zeta* of the lemma, as the theorem says.
+    Decided: at every $Q$, not at the minimum alone, the maximum over $\zeta$ is $R_{\exp}(Q)$, and
+    other $\zeta$ give less. $Q - Q^*$ on $\bar S$ is rebuilt from the two terms that the risk
+    measures, $\log p_Q - \log \pi^*$ and the anchor residual. Where both vanish, $Q = Q^*$. The
+    risk exceeds its value at $Q^*$ by at least either term at any $s$ of $\bar S$, weighed by the
+    likeliest path to $s$. Measured with visits summed period by period as weights, the library's
+    risk with the library's. The min-max leaves $\zeta$ free at pairs other than the anchor's; $r$
+    needs the $\zeta^*$ of the lemma, as the theorem says.
     """
     mdp, star, scale = probe.mdp, probe.mdp.solution, _scale(probe)
     model, excess = population(probe), excess_over(mdp, probe.q)
@@ -325,11 +335,12 @@ def _below(probe: Fitted, observed: float, least: float) -> CheckResult:
 
 
 def all_pairs_minimiser(probe: Fitted, shared: bool = False) -> CheckResult:
-    """Every minimiser of E[(V_Q(s') - zeta(s, a))^2] also minimises E[1{a = a_s} (V_Q(s')
-    - zeta(s, a))^2], so the former may stand in Equation modifiedExpRM; the converse is false.
+    r"""Every minimiser of $E[(V_Q(s') - \zeta(s, a))^2]$ also minimises $E[\mathbf{1}\{a = a_s\}
+    (V_Q(s') - \zeta(s, a))^2]$, so the former may stand in Equation modifiedExpRM; the converse is
+    false.
 
     Decided: both sums split over pairs, and the pairs of the second are among those of the first.
-    The all-pairs minimiser, each pair's mean of V_Q(s'), is put into the anchor-only sum.
+    The all-pairs minimiser, each pair's mean of $V_Q(s')$, is put into the anchor-only sum.
     """
     # `shared`: one zeta a state.
     model, weight = population(probe), probe.mdp.discounted_occupancy()
@@ -353,9 +364,13 @@ def _two_actions() -> Fitted:
     "eq:expzeta",
     instances=probes(),
     counterexample=_two_actions,
-    text="One state, two actions, Q = 0, so V = log 2 always and pi = (1/2, 1/2); anchor 0.\n"
-    "zeta = (log 2, log 2 + 1) has anchor-only loss 0, the least. Over all pairs its loss is\n"
-    "1/2 (0)^2 + 1/2 (1)^2, {observed:.2f} above the least; it must be {bound:.0f} above.",
+    text=(
+        r"One state, two actions, $Q = 0$, so $V = \log 2$ always and $\pi = (1/2, 1/2)$; anchor "
+        "0.",
+        r"$\zeta = (\log 2, \log 2 + 1)$ has anchor-only loss 0, the least. Over all pairs its "
+        "loss is",
+        "$1/2 (0)^2 + 1/2 (1)^2$, {observed:.2f} above the least; it must be {bound:.0f} above.",
+    ),
     corrected=all_pairs_minimiser,
     broken="zeta a function of the state alone, shared by the actions",
     rejected={"shared": True},
@@ -363,15 +378,17 @@ def _two_actions() -> Fitted:
     cost=2,
 )
 def expzeta(probe: Fitted) -> CheckResult:
-    """Every zeta in argmin E[1{a = a_s} (V_Q(s') - zeta(s, a))^2] is also in argmin
-    E[(V_Q(s') - zeta(s, a))^2].
+    r"""Every $\zeta$ in $\mathrm{argmin}\, E[\mathbf{1}\{a = a_s\} (V_Q(s') - \zeta(s, a))^2]$ is
+    also in $\mathrm{argmin}\, E[(V_Q(s') - \zeta(s, a))^2]$.
 
-    Where: Section 4, Equation expzeta: "But such zeta-tilde also satisfies ... because".
+    Where: Section 4, Equation expzeta: "But such $\tilde\zeta$ also satisfies ... because".
 
-    Assumes: zeta ranges over all of R^(S x A); every pair of S-bar has positive probability.
+    Assumes: $\zeta$ ranges over all of $\mathbb{R}^{S \times A}$; every pair of $\bar S$ has
+    positive probability.
 
-    Decided: the first objective does not read zeta at other pairs than the anchor's, where zeta is
-    then arbitrary. The substitution that the paper makes needs only the converse, which is true.
+    Decided: the first objective does not read $\zeta$ at other pairs than the anchor's, where
+    $\zeta$ is then arbitrary. The substitution that the paper makes needs only the converse, which
+    is true.
     """
     model = population(probe)
     zeta = model.mean(model.v)

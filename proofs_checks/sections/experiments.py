@@ -54,11 +54,12 @@ RANKS = "ranks: singular values below 1e-12 of the norm are rounding"
 
 
 def more_parameters_than_points(run: Run, actions: int = 2) -> CheckResult:
-    """(ii) needs as many parameters as evaluation points. On the paper's data it can hold for K = 0
-    only (M <= 40 < 152 = d), and does at a random tanh start. For K = 2 to 100, M exceeds d.
+    r"""(ii) needs as many parameters as evaluation points. On the paper's data it can hold for $K =
+    0$ only $(M \leq 40 < 152 = d)$, and does at a random tanh start. For $K = 2$ to 100, $M$
+    exceeds $d$.
 
-    Decided: J_Q has M rows and d = 10 K + 152 columns. Whether the library's Jacobian at a random
-    start has full row rank (on as many states as show a deficient rank), against a count of
+    Decided: $J_Q$ has $M$ rows and $d = 10 K + 152$ columns. Whether the library's Jacobian at a
+    random start has full row rank (on as many states as show a deficient rank), against a count of
     parameters, distinct states and actions, on data sets as in the paper.
     """
     states, points = run.data()
@@ -73,10 +74,13 @@ def more_parameters_than_points(run: Run, actions: int = 2) -> CheckResult:
     | st.builds(Run, st.sampled_from([2, 5, 20, 50, 100]), st.just(50), st.integers(0, 99)),
     cost=20,
     counterexample=lambda: Run(2, 1000, 0),
-    text="K = 2, 1,000 trajectories, 800 of them for training: over 3,600 distinct states, two"
-    " outputs at each.\nThe network has 3 x 10 + 10 + 10 x 10 + 10 + 10 x 2 + 2 = 172"
-    " parameters, so J J' has rank 172 at most.\nRank {observed:.0f} at a random start; (ii)"
-    " needs {bound:,.0f}.",
+    text=(
+        "$K = 2$, 1,000 trajectories, 800 of them for training: over 3,600 distinct states, two "
+        "outputs at each.",
+        r"The network has $3 \times 10 + 10 + 10 \times 10 + 10 + 10 \times 2 + 2 = 172$ "
+        "parameters, so $J J'$ has rank 172 at most.",
+        "Rank {observed:.0f} at a random start; (ii) needs {bound:,.0f}.",
+    ),
     corrected=more_parameters_than_points,
     broken="M counted as states, not as pairs of state and action",
     rejected={"actions": 1},
@@ -84,15 +88,16 @@ def more_parameters_than_points(run: Run, actions: int = 2) -> CheckResult:
     inferred="the experiments follow guarantees that assume Assumption nonSingularJac (ii)",
 )
 def condition_in_the_experiments(run: Run) -> CheckResult:
-    """The network and data of the experiments satisfy Assumption nonSingularJac (ii), K = 0 to 100.
+    """The network and data of the experiments satisfy Assumption nonSingularJac (ii), $K = 0$ to
+    100.
 
-    Where: Section 7, "two hidden layers and 10 perceptrons for each hidden layer", with
-    the guarantees of Section 6. The paper does not say that they satisfy it, nor that they do not.
+    Where: Section 7, "two hidden layers and 10 perceptrons for each hidden layer", with the
+    guarantees of Section 6. The paper does not say that they satisfy it, nor that they do not.
 
-    Assumes: one output of Q for each action; inputs standardised (raw ones make J_Q worse).
+    Assumes: one output of $Q$ for each action; inputs standardised (raw ones make $J_Q$ worse).
 
-    Decided: by counting rows and columns. With the action as an input d is 10 K + 151, no better.
-    For K = 0 the condition holds at a random tanh start. On a ball see
+    Decided: by counting rows and columns. With the action as an input $d$ is $10 K + 151$, no
+    better. For $K = 0$ the condition holds at a random tanh start. On a ball see
     asmp:nonSingularJac.networks.
     """
     states, points = run.data()
@@ -110,14 +115,13 @@ def _near(method: Method, actions: range, weighted: bool = True) -> tuple[CheckR
 def better_by_action(method: Method, weighted: bool = True) -> CheckResult:
     """With 1,000 trajectories GLADIUS's predictions at mileages 1-5 are better than Rust's and
     ML-IRL's: 0.35 % off against 0.98 and 1.13. With 50 they are better than ML-IRL's and worse than
-    Rust's: 3.68 % off against 4.24 and 3.60. The gap to Rust's is
-    small beside Table 2's bracket of 1.28. Of maintenance alone they are worse than both with 50
-    trajectories: 6.13 % off against Rust's 3.49 and ML-IRL's 4.10. Of replacement they are better
-    throughout.
+    Rust's: 3.68 % off against 4.24 and 3.60. The gap to Rust's is small beside Table 2's bracket of
+    1.28. Of maintenance alone they are worse than both with 50 trajectories: 6.13 % off against
+    Rust's 3.49 and ML-IRL's 4.10. Of replacement they are better throughout.
 
-    Decided: frequency-weighted errors of Tables A1 and A3, for all values that round to the
-    printed digits. The reward of replacement is all but exact (0.02 and 0.06 % off) in the
-    GLADIUS columns, as that of an anchor, which the method is given and the oracles estimate.
+    Decided: frequency-weighted errors of Tables A1 and A3, for all values that round to the printed
+    digits. The reward of replacement is all but exact (0.02 and 0.06 % off) in the GLADIUS columns,
+    as that of an anchor, which the method is given and the oracles estimate.
     """
     few = method.trajectories == 50
     return weakest(
@@ -132,21 +136,25 @@ def better_by_action(method: Method, weighted: bool = True) -> CheckResult:
     condition="1,000 trajectories (with 50, GLADIUS is worse than Rust at mileages 1-5)",
     instances=st.sampled_from([Method(n, m) for n, m in product(paper.TABLES, paper.ORACLES)]),
     counterexample=lambda: Method(50, "Rust"),
-    text="Table A1, (1, a0), 412 of 1,000 pairs: |r-hat - r| = 0.074 for GLADIUS, 0.035 "
-    "for Rust.\nMean error at mileages 1-5, frequency-weighted: GLADIUS at least {observed:.3f} %, "
-    "Rust at most {bound:.3f} %.\nAt mileages 6-10: 0.83 and 3.74 %; GLADIUS's "
-    "lead in the total (3.45 against 3.61 %) comes from there.",
+    text=(
+        r"Table A1, (1, a0), 412 of 1,000 pairs: $|\hat r - r| = 0.074$ for GLADIUS, 0.035 for "
+        "Rust.",
+        "Mean error at mileages 1-5, frequency-weighted: GLADIUS at least {observed:.3f} %, "
+        "Rust at most {bound:.3f} %.",
+        "At mileages 6-10: 0.83 and 3.74 %; GLADIUS's lead in the total (3.45 against 3.61 %) "
+        "comes from there.",
+    ),
     corrected=better_by_action,
     broken="the mileages not weighted by their frequencies",
     rejected={"weighted": False},
     rejected_at=lambda: Method(50, "ML-IRL"),
 )
 def who_is_better_where(method: Method) -> CheckResult:
-    """At mileages 1-5 the oracles' predictions of r are slightly worse than GLADIUS's.
+    """At mileages 1-5 the oracles' predictions of $r$ are slightly worse than GLADIUS's.
 
-    Where: Section 7.3, "This makes Oracle baseline predictions for states with mileage 1-5
-    slightly worse than GLADIUS" and "GLADIUS's weakness in extrapolation for mileage 6-10 matters
-    less", with Table 3 and Appendix A cited for it.
+    Where: Section 7.3, "This makes Oracle baseline predictions for states with mileage 1-5 slightly
+    worse than GLADIUS" and "GLADIUS's weakness in extrapolation for mileage 6-10 matters less",
+    with Table 3 and Appendix A cited for it.
 
     Assumes: "worse" on average over the pairs of mileages 1-5, weighted as the MAPE weights them.
     Pair by pair this is false at both sizes (Table 3, mileage 2: 0.065 against Rust's 0.023).
@@ -184,9 +192,11 @@ def because_of_the_frequent(method: Method, alone: bool = False) -> CheckResult:
     condition="1,000 trajectories, or the oracle is ML-IRL",
     instances=st.sampled_from([Method(n, m) for n, m in product(paper.TABLES, paper.ORACLES)]),
     counterexample=lambda: Method(50, "Rust"),
-    text="Tables A1, 50 trajectories, lead over Rust in the MAPE, in points: mileages 1-5 "
-    "contribute {observed:.3f} at most,\nmileages 6-10 {bound:.3f} at least. At 6-10 GLADIUS errs "
-    "by 0.83 %, Rust by 3.74 %.",
+    text=(
+        "Tables A1, 50 trajectories, lead over Rust in the MAPE, in points: mileages 1-5 "
+        "contribute {observed:.3f} at most,",
+        "mileages 6-10 {bound:.3f} at least. At 6-10 GLADIUS errs by 0.83 %, Rust by 3.74 %.",
+    ),
     corrected=because_of_the_frequent,
     broken="with 1,000 too, all of the lead from mileages 1-5",
     rejected={"alone": True},
@@ -226,7 +236,7 @@ ASYMPTOTIC = "rounding of a 20 x 20 linear solve; the printed digits are taken a
 def below_every_bound(trajectories: int, bound: str = "affine_known_p") -> CheckResult:
     """Each of Table 2's six MAPEs of GLADIUS lies below the least expected MAPE of a regular
     estimator, to first order. It learns from the training split. This is so even for one that knows
-    the transition probabilities, the anchor's reward, and that r(x, a0) is affine in x. The
+    the transition probabilities, the anchor's reward, and that $r(x, a0)$ is affine in $x$. The
     expectation is over data sets. What it means for one data set is open.
 
     Decided: that bound is 4.51, 2.02, 1.43, 1.01, 0.64 and 0.45 %, against 3.44, 0.84, 0.55, 0.52,
@@ -243,9 +253,12 @@ def below_every_bound(trajectories: int, bound: str = "affine_known_p") -> Check
     "text.below-the-bound",
     instances=st.sampled_from([50, 250, 500, 1000, 2500, 5000]),
     counterexample=lambda: 2500,
-    text="The paper does not claim this; we compare Table 2 with a bound.\nN = 2,500: MAPE 0.13, "
-    "so at most {observed:.3f} % before rounding.\nLeast first-order expected MAPE with 2,000 "
-    "training trajectories and r(., a0) free: {bound:.3f} %.",
+    text=(
+        "The paper does not claim this; we compare Table 2 with a bound.",
+        "$N = 2,500$: MAPE 0.13, so at most {observed:.3f} % before rounding.",
+        r"Least first-order expected MAPE with 2,000 training trajectories and $r(\cdot, a0)$ "
+        "free: {bound:.3f} %.",
+    ),
     corrected=below_every_bound,
     broken="the bound for an estimator that knows the intercept too",
     rejected={"bound": "known_p_slope"},
@@ -253,18 +266,18 @@ def below_every_bound(trajectories: int, bound: str = "affine_known_p") -> Check
     inferred="we compare Table 2 with a bound",
 )
 def below_the_bound(trajectories: int) -> CheckResult:
-    """The GLADIUS column of Table 2 is the expected error of some regular estimator. That estimator
-    learns from the training split, the anchor's reward and beta.
+    r"""The GLADIUS column of Table 2 is the expected error of some regular estimator. That
+    estimator learns from the training split, the anchor's reward and $\beta$.
 
     Where: Table 2, with "we keep 80% of the trajectories in any experiment for training/learning
     the reward function, and the remaining 20% is used for evaluation/testing".
 
-    Assumes: r(., a0) and the transitions unrestricted, as for a network; the printed numbers are
-    read as expected errors. "Regular" is our word.
+    Assumes: $r(\cdot, a0)$ and the transitions unrestricted, as for a network; the printed numbers
+    are read as expected errors. "Regular" is our word.
 
     Decided: by the semiparametric efficiency bound at the true reward, which is of first order. It
     does not bind the error on one data set. Nor does it bind an estimator whose epoch the true
-    reward chooses, or one that starts at the true level of Q.
+    reward chooses, or one that starts at the true level of $Q$.
     """
     bound = _bounds(0.8 * trajectories).tabular[0]
     return at_least(_gladius_mape(trajectories), bound, 1e-6, ASYMPTOTIC)
@@ -275,10 +288,10 @@ Row = tuple[int, int]  # 50 or 1,000 trajectories, whose tables are meant, and a
 
 
 def action_one_replaces(row: Row, action: int = 1) -> CheckResult:
-    """The replacement action (action 1) resets the mileage to 1.
+    r"""The replacement action (action 1) resets the mileage to 1.
 
-    Decided: in Tables A1 to A4, action a1 has r = -theta_1 and Q = -theta_1 + beta V(1) at every
-    mileage. At mileage 5 only Q tells the actions apart: both rewards are -5.
+    Decided: in Tables A1 to A4, action a1 has $r = -\theta_1$ and $Q = -\theta_1 + \beta V(1)$ at
+    every mileage. At mileage 5 only $Q$ tells the actions apart: both rewards are -5.
     """
     trajectories, mileage = row
     r, q = (paper.values(trajectories, "Ground Truth", symbol) for symbol in "rQ")
@@ -293,8 +306,11 @@ def action_one_replaces(row: Row, action: int = 1) -> CheckResult:
     "text.action-zero",
     instances=st.sampled_from(list(product(paper.TABLES, paper.MILEAGES))),
     counterexample=lambda: (1000, 1),
-    text="Section 7.1: d = 1 denotes replacement; r = -theta_1 = -5, and it leads to mileage 1."
-    "\nTables 3, A1, A3: r(1, a0) = {observed:.0f}, the maintenance cost, not {bound:.0f}.",
+    text=(
+        r"Section 7.1: $d = 1$ denotes replacement; $r = -\theta_1 = -5$, and it leads to "
+        "mileage 1.",
+        "Tables 3, A1, A3: $r(1, a0) = {observed:.0f}$, the maintenance cost, not {bound:.0f}.",
+    ),
     corrected=action_one_replaces,
     broken="the column of a0 read for that of a1",
     rejected={"action": 0},
@@ -305,7 +321,7 @@ def action_zero(row: Row) -> CheckResult:
 
     Where: Section 7.3, item 1: "the replacement action (action 0) resets the mileage to 1".
 
-    Assumes: the labels of Section 7.1 ("d = 1 denotes replacement") and of the tables.
+    Assumes: the labels of Section 7.1 ("$d = 1$ denotes replacement") and of the tables.
 
     Decided: action 0 is printed with the rewards -1 to -10, the maintenance costs, and Table 3's
     caption calls those "for action 0".
@@ -315,8 +331,8 @@ def action_zero(row: Row) -> CheckResult:
 
 # --- how many states
 def states_of_21_values(dummies: int, values: int = 21) -> CheckResult:
-    """Each dummy variable has 21 possible values: 21^10 = 1.7 x 10^13 configurations of 10 dummies
-    and 21^100 = 1.7 x 10^132 of 100.
+    r"""Each dummy variable has 21 possible values: $21^{10} = 1.7 \times 10^{13}$ configurations of
+    10 dummies and $21^{100} = 1.7 \times 10^{132}$ of 100.
 
     Decided: by exact whole numbers. The mileage multiplies the number of states by 20.
     """
@@ -330,25 +346,31 @@ def states_of_21_values(dummies: int, values: int = 21) -> CheckResult:
     "text.state-space-size",
     instances=st.integers(1, 100),
     counterexample=lambda: 100,
-    text="{{-10, -9, .., 9, 10}} has 21 elements; "
-    f"21^100 = {21**100:.3g}, 20^100 = {20**100:.3g}.\n"
-    "Powers of ten: {observed:.2f}, printed {bound:.2f}.",
+    text=(
+        r"$\{{-10, -9, \dots, 9, 10\}}$ has 21 elements; $21^{{100}} = "
+        f"{21**100:.3g}"
+        "$, $20^{{100}} = "
+        f"{20**100:.3g}"
+        "$.",
+        "Powers of ten: {observed:.2f}, printed {bound:.2f}.",
+    ),
     corrected=states_of_21_values,
     broken="20 values, zero or an end left out",
     rejected={"values": 20},
     rejected_at=lambda: 1,
 )
 def state_space_size(dummies: int) -> CheckResult:
-    """Each dummy variable has 20 possible values: 20^10 ~ 10^13 and 20^100 ~ 10^130 states.
+    r"""Each dummy variable has 20 possible values: $20^{10} \sim 10^{13}$ and $20^{100} \sim
+    10^{130}$ states.
 
     Where: Section 7.3, "Each dummy variable is of dimension 20", "10 dummy variables with 20
-    possible values each", "20^100 ~ 10^130 distinct configurations".
+    possible values each", "$20^{100} \sim 10^{130}$ distinct configurations".
 
-    Assumes: "each s^k is an i.i.d. random draw from {-10, -9, ..., 9, 10}" (Section 7.1).
+    Assumes: "each $s^k$ is an i.i.d. random draw from $\{-10, -9, \dots, 9, 10\}$" (Section 7.1).
 
-    Decided: that set has 21 elements. 20^10 = 1.02 x 10^13 and 20^100 = 1.27 x 10^130 are right as
-    powers. For 10 dummies the order of magnitude stands. For 100 the true number is (21/20)^100 =
-    131.5 times 20^100, and 166.7 times the rounded 10^130.
+    Decided: that set has 21 elements. $20^{10} = 1.02 \times 10^{13}$ and $20^{100} = 1.27 \times
+    10^{130}$ are right as powers. For 10 dummies the order of magnitude stands. For 100 the true
+    number is $(21/20)^{100} = 131.5$ times $20^{100}$, and 166.7 times the rounded $10^{130}$.
     """
     return states_of_21_values(dummies, values=20)
 
@@ -366,15 +388,15 @@ def _figure_1(dummies: object) -> paper.Printed:
     rejected_at=lambda: _figure_1(100).value,
 )
 def about_ten_percent(value: Fraction, stated: int = 10) -> CheckResult:
-    """With K = 100 dummies, GLADIUS's MAPE rises only to about 10 %.
+    r"""With $K = 100$ dummies, GLADIUS's MAPE rises only to about 10 %.
 
-    Where: Section 7.3; the table of Figure 1 has 11.35 (4.24) at K = 100, 9.76 at K = 50.
+    Where: Section 7.3; the table of Figure 1 has 11.35 (4.24) at $K = 100$, 9.76 at $K = 50$.
 
     Assumes: "about 10 %" is a figure to one significant digit, to the nearest ten.
 
     Decided: from the printed digits. To two digits it is 11, but the word is "about". The standard
-    error is 4.24, or 4.24 / sqrt(10) = 1.34 if "(SE)" is a standard deviation. So the number itself
-    may be below 10.
+    error is 4.24, or $4.24 / \sqrt{10} = 1.34$ if "(SE)" is a standard deviation. So the number
+    itself may be below 10.
     """
     return at_most(abs(value - stated), Fraction(5), 0, EXACT)
 
@@ -387,16 +409,16 @@ def about_ten_percent(value: Fraction, stated: int = 10) -> CheckResult:
     rejected_at=lambda: (2, 5),
 )
 def sub_linear(pair: tuple[int, int], limit: float = 1.0) -> CheckResult:
-    """GLADIUS's MAPE grows sub-linearly with the size of the state space.
+    r"""GLADIUS's MAPE grows sub-linearly with the size of the state space.
 
-    Where: Section 7.3, "(note the logarithmic x-axis)", whose x is the number K of dummies.
+    Where: Section 7.3, "(note the logarithmic x-axis)", whose $x$ is the number $K$ of dummies.
 
     Assumes: the printed means; their "(SE)", a third of them, would also allow other powers.
 
-    Decided: from row to row MAPE grows like K to the power 0.77, 0.64, 0.52 and 0.22. All are below
-    1 and falling, so the growth is sub-linear in K, the stricter reading. In the number of states,
-    20 x 21^K, the powers are below 0.08. The growth is not logarithmic in K up to K = 50: the curve
-    on the logarithmic axis gets steeper.
+    Decided: from row to row MAPE grows like $K$ to the power 0.77, 0.64, 0.52 and 0.22. All are
+    below 1 and falling, so the growth is sub-linear in $K$, the stricter reading. In the number of
+    states, $20 \times 21^K$, the powers are below 0.08. The growth is not logarithmic in $K$ up to
+    $K = 50$: the curve on the logarithmic axis gets steeper.
     """
     low, high = _figure_1(pair[0]).interval[0], _figure_1(pair[1]).interval[1]
     slope = math.log(high / low) / math.log(pair[1] / pair[0])

@@ -43,11 +43,11 @@ def _bus_q(theta: tuple[float, float]) -> Array:
     rejected_at=lambda: (1000, 10, 0),
 )
 def truth(pair: Pair, units: int = 0) -> CheckResult:
-    """The columns "Ground Truth" print r = -x, -5 and the Q* of the bus engine of Section 7.
+    r"""The columns "Ground Truth" print $r = -x$, -5 and the $Q^*$ of the bus engine of Section 7.
 
-    Where: Tables A1 to A4 (and 3), columns "Ground Truth r", "Ground Truth Q", "True reward".
+    Where: Tables A1 to A4 (and 3), columns "Ground Truth $r$", "Ground Truth $Q$", "True reward".
 
-    Assumes: theta = (1, 5), beta = 0.95, moves of 1 to 4 with probability 1/4, the cap at 20.
+    Assumes: $\theta = (1, 5)$, $\beta = 0.95$, moves of 1 to 4 with probability 1/4, the cap at 20.
 
     Decided: by value iteration written anew and by the library, each within half a unit of the
     third decimal at all 40 cells.
@@ -73,13 +73,13 @@ def truth(pair: Pair, units: int = 0) -> CheckResult:
     rejected_at=lambda: Method(1000, "Rust"),
 )
 def rust_r_versus_q(method: Method, units: int = 0) -> CheckResult:
-    """Rust's printed r and Q satisfy the Bellman equation of the bus engine.
+    r"""Rust's printed $r$ and $Q$ satisfy the Bellman equation of the bus engine.
 
     Where: Tables A1 and A2, A3 and A4, columns "Rust".
 
-    Assumes: r(x, a0) = -theta_0 x, r(x, a1) = -theta_1, and Rust has the true transitions.
+    Assumes: $r(x, a0) = -\theta_0 x$, $r(x, a1) = -\theta_1$, and Rust has the true transitions.
 
-    Decided: some (theta_0, theta_1) must give all 40 printed numbers to their last digit. They
+    Decided: some $(\theta_0, \theta_1)$ must give all 40 printed numbers to their last digit. They
     exist: (0.96531, 4.81249) is within 0.000495 everywhere, (1.01166, 5.03260) within 0.000402.
     """
     q = paper.values(*method, "Q")
@@ -93,9 +93,9 @@ ML_IRL_THETA = {50: (0.958922, 4.777533), 1000: (1.012541, 5.041611)}
 
 
 def ml_irl_parameters(method: Method, theta_0: float | None = None) -> CheckResult:
-    """With 50 trajectories ML-IRL's Q solves the Bellman equation for (theta_0, theta_1) =
-    (0.95892, 4.77753), whose rewards are printed. With 1,000 it solves that for (1.01254, 5.04161),
-    while the printed rewards are those of (1.0130, 5.043), from another estimator.
+    r"""With 50 trajectories ML-IRL's $Q$ solves the Bellman equation for $(\theta_0, \theta_1) =
+    (0.95892, 4.77753)$, whose rewards are printed. With 1,000 it solves that for (1.01254,
+    5.04161), while the printed rewards are those of (1.0130, 5.043), from another estimator.
 
     Decided: by solving the bus engine at these parameters.
     """
@@ -123,16 +123,18 @@ def _solves(method: Method) -> CheckResult:
     "tab.mlirl-r-versus-Q",
     instances=st.sampled_from([Method(n, "ML-IRL") for n in paper.TABLES]),
     counterexample=lambda: Method(1000, "ML-IRL"),
-    text="Tables A3, A4, (mileage 6, a0): mean V(7..10) = -55.3999, -6.078 + 0.95 (-55.3999) = "
-    "-58.7079; printed Q = -58.705.\n"
-    "Difference {observed:.4f}; rounding (and single precision) explains {bound:.4f}.",
+    text=(
+        r"Tables A3, A4, (mileage 6, a0): mean $V(7\dots10) = -55.3999$, $-6.078 + 0.95 "
+        "(-55.3999) = -58.7079$; printed $Q = -58.705$.",
+        "Difference {observed:.4f}; rounding (and single precision) explains {bound:.4f}.",
+    ),
     corrected=ml_irl_parameters,
     broken="theta_0 as the r column of Table A3 prints it (1.0130)",
     rejected={"theta_0": 1.0130},
-    inferred="expected, as the method's Q solves the Bellman equation of its r",
+    inferred="expected, as the method's $Q$ solves the Bellman equation of its $r$",
 )
 def ml_irl_r_versus_q(method: Method) -> CheckResult:
-    """ML-IRL's printed r and Q satisfy the Bellman equation of the bus engine.
+    """ML-IRL's printed $r$ and $Q$ satisfy the Bellman equation of the bus engine.
 
     Where: Tables A1 and A2 (50 trajectories), A3 and A4 (1,000), columns "ML-IRL".
 
@@ -147,8 +149,8 @@ def ml_irl_r_versus_q(method: Method) -> CheckResult:
 
 # --- GLADIUS
 def consistent_to_seven_thousandths(method: Method, few: int = 70) -> CheckResult:
-    """GLADIUS's r is Q - beta zeta with a fitted zeta. So the printed r and Q satisfy the Bellman
-    equation only to 0.70 % of |r| with 50 trajectories, and to 0.37 % with 1,000.
+    r"""GLADIUS's $r$ is $Q - \beta \zeta$ with a fitted $\zeta$. So the printed $r$ and $Q$ satisfy
+    the Bellman equation only to 0.70 % of $|r|$ with 50 trajectories, and to 0.37 % with 1,000.
 
     Decided: at the 16 pairs of each whose next states are printed, rounding included.
     """
@@ -161,29 +163,31 @@ def consistent_to_seven_thousandths(method: Method, few: int = 70) -> CheckResul
 
 @claim.holds_if(
     "tab.gladius-r-versus-Q",
-    condition="to the error of the fitted zeta, 0.70 % of |r| at most",
+    condition=r"to the error of the fitted $\zeta$, 0.70 % of $|r|$ at most",
     instances=st.sampled_from([Method(n, "GLADIUS") for n in paper.TABLES]),
     counterexample=lambda: Method(50, "GLADIUS"),
-    text="Tables A1, A2, (mileage 2, a0): mean V(3..6) = -55.0572, -1.978 + 0.95 (-55.0572) = "
-    "-54.2824; printed Q = -54.270.\n"
-    "Difference {observed:.4f}; rounding (and single precision) explains {bound:.4f}.",
+    text=(
+        r"Tables A1, A2, (mileage 2, a0): mean $V(3\dots6) = -55.0572$, $-1.978 + 0.95 "
+        "(-55.0572) = -54.2824$; printed $Q = -54.270$.",
+        "Difference {observed:.4f}; rounding (and single precision) explains {bound:.4f}.",
+    ),
     corrected=consistent_to_seven_thousandths,
     broken="0.6 % with 50 trajectories",
     rejected={"few": 60},
     inferred="the standard of the other columns",
 )
 def gladius_r_versus_q(method: Method) -> CheckResult:
-    """GLADIUS's printed r and Q satisfy the Bellman equation of the bus engine, to the digit.
+    r"""GLADIUS's printed $r$ and $Q$ satisfy the Bellman equation of the bus engine, to the digit.
 
-    Where: Tables A1 and A2, A3 and A4, columns "GLADIUS"; r = Q - beta zeta (Algorithm 1).
+    Where: Tables A1 and A2, A3 and A4, columns "GLADIUS"; $r = Q - \beta \zeta$ (Algorithm 1).
 
     Assumes: nothing about the transition probabilities, which GLADIUS does not have.
 
-    Decided: at the 32 pairs whose next states are printed: r(x, a1) needs V(1), r(x, a0) needs
-    V(x+1), .., V(x+4), so x <= 6. Nothing is wrong with the table: an estimate of zeta cannot meet
-    the standard of the other columns. The residual is beta times the error of the fitted zeta. The
-    largest, -0.0124 (50 trajectories, mileage 2, a0), is one standard error of the 40 training
-    trajectories' transitions there.
+    Decided: at the 32 pairs whose next states are printed: $r(x, a1)$ needs $V(1)$, $r(x, a0)$
+    needs $V(x+1)$, .., $V(x+4)$, so $x \leq 6$. Nothing is wrong with the table: an estimate of
+    $\zeta$ cannot meet the standard of the other columns. The residual is $\beta$ times the error
+    of the fitted $\zeta$. The largest, -0.0124 (50 trajectories, mileage 2, a0), is one standard
+    error of the 40 training trajectories' transitions there.
     """
     return _solves(method)
 
@@ -221,23 +225,26 @@ def counts_of_test_split(
     ),
     cost=2,
     counterexample=lambda: (1000, None),
-    text="The counts of Table A3 add up to 19,997, those of Table A1 to 1,000.\n"
-    "1,000 (50) trajectories of 100 periods have 100,000 (5,000) pairs, a fifth of them 20,000 "
-    "(1,000).\nThe others would be above mileage 10. Only maintenance at mileages 7 to 10 leads "
-    "there, 9 times, for less than 100 periods each. That makes {bound:,.0f} pairs in all at most, "
-    "not {observed:,.0f}.",
+    text=(
+        "The counts of Table A3 add up to 19,997, those of Table A1 to 1,000.",
+        "1,000 (50) trajectories of 100 periods have 100,000 (5,000) pairs, a fifth of them "
+        "20,000 (1,000).",
+        "The others would be above mileage 10. Only maintenance at mileages 7 to 10 leads "
+        "there, 9 times, for less than 100 periods each. That makes {bound:,.0f} pairs in all "
+        "at most, not {observed:,.0f}.",
+    ),
     corrected=counts_of_test_split,
     broken="the state after the last period counted too (101 periods)",
     rejected={"horizon": 101},
     inferred='Table 3 has "frequency values for 1,000 trajectories"; the captions name no split',
 )
 def frequency(tally: Count) -> CheckResult:
-    """The frequencies count the pairs of the 50 (1,000) trajectories.
+    r"""The frequencies count the pairs of the 50 (1,000) trajectories.
 
     Where: Table 3, "frequency values for 1,000 trajectories"; Tables A1 to A4, "appearance
     frequencies", which the text reads as "rarely observed or entirely missing from the dataset".
 
-    Assumes: the design of Section 7: 100 periods from mileage 1, choices by pi*.
+    Assumes: the design of Section 7: 100 periods from mileage 1, choices by $\pi^*$.
 
     Decided: the totals by counting transitions, whatever the choices are; each pair's count by its
     exact distribution. Mileages above 10 are reached by maintenance (a0, 1 to 4 up) at the last
@@ -253,7 +260,7 @@ def frequency(tally: Count) -> CheckResult:
 
 
 def one_repetition(method: Method, repetitions: float = 1) -> CheckResult:
-    """If Table 2 has MAPEs, each r column of Tables A1 and A3 comes from one repetition. Its MAPE
+    """If Table 2 has MAPEs, each $r$ column of Tables A1 and A3 comes from one repetition. Its MAPE
     is within 1.96 times Table 2's bracket of Table 2's mean.
 
     Decided: in interval arithmetic; the furthest (ML-IRL, 1,000) is at 0.98 of that. In public
@@ -268,14 +275,17 @@ def one_repetition(method: Method, repetitions: float = 1) -> CheckResult:
 
 @claim.holds_if(
     "tab.mape-from-tables",
-    condition="the r columns are one repetition's estimates, not averages over the repetitions",
+    condition="the $r$ columns are one repetition's estimates, not averages over the repetitions",
     instances=st.sampled_from(
         [Method(n, m) for n in paper.TABLES for m in (*paper.ORACLES, "GLADIUS")]
     ),
     counterexample=lambda: Method(1000, "ML-IRL"),
-    text="Table A3, ML-IRL: r is 1.30 % too negative for a0 (11,324 pairs), "
-    "0.86 % for a1 (8,673).\nTheir weighted mean is at least {observed:.3f} % up to "
-    "rounding, and above 0.8 % whatever the weights; Table 2 reports 0.64 %.",
+    text=(
+        "Table A3, ML-IRL: $r$ is 1.30 % too negative for a0 (11,324 pairs), 0.86 % for a1 "
+        "(8,673).",
+        "Their weighted mean is at least {observed:.3f} % up to rounding, and above 0.8 % "
+        "whatever the weights; Table 2 reports 0.64 %.",
+    ),
     corrected=one_repetition,
     broken="the spread of a repetition divided by the root of 20 repetitions",
     rejected={"repetitions": 20},
@@ -291,8 +301,8 @@ def mape_from_tables(method: Method) -> CheckResult:
     Assumes: the MAPE is a mean over the test split, whose frequencies the tables print. Table 2 has
     this MAPE, as its caption says.
 
-    Decided: by Jensen's inequality the MAPE of averaged estimates is at most the average MAPE.
-    Both oracles with 1,000 trajectories and ML-IRL with 50 are above it: no averages.
+    Decided: by Jensen's inequality the MAPE of averaged estimates is at most the average MAPE. Both
+    oracles with 1,000 trajectories and ML-IRL with 50 are above it: no averages.
     """
     (low, _), (mean, _) = implied_mape(method), reported(method)
     return at_most(low, mean.interval[1], 0, EXACT)
@@ -363,9 +373,11 @@ def worse_at_maintenance(case: Far, mileages: range = range(6, 11)) -> CheckResu
         [(Method(n, m), a) for n, m, a in product(paper.TABLES, paper.ORACLES, paper.ACTIONS)]
     ),
     counterexample=lambda: (Method(50, "Rust"), 1),
-    text="Table A1, a1 at mileages 9 and 10 (2 observations and 1): the true reward is -5.\n"
-    "GLADIUS prints -5.001 and -5.002, an error of {observed:.3f} % at most.\n"
-    "Rust prints -4.812, an error of {bound:.2f} % at least.",
+    text=(
+        "Table A1, a1 at mileages 9 and 10 (2 observations and 1): the true reward is -5.",
+        "GLADIUS prints -5.001 and -5.002, an error of {observed:.3f} % at most.",
+        "Rust prints -4.812, an error of {bound:.2f} % at least.",
+    ),
     corrected=worse_at_maintenance,
     broken="the same claimed of mileages 1-5",
     rejected={"mileages": range(1, 6)},

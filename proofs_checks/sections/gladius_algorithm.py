@@ -92,14 +92,15 @@ def _off_the_ray(iterate: Step, direction: Array, ray: Array, factor: float | No
 
 
 def gda_with_indicator(iterate: Step, power: int = 2) -> CheckResult:
-    """On B_1 = B_2 = D the descent step is -tau N grad_theta f-hat_N. The ascent step is +tau
-    (N/beta^2) grad_phi f-hat_N if D carries the indicator 1{a = a_s}. Without the indicator this
-    holds if the parameters of zeta at anchor pairs act at no other pair, and then for those
-    parameters. With the indicator nothing fits zeta at the other actions, where the last line of
-    Algorithm 1 needs it. Fit it there too, by parameters of its own or by a second regression.
+    r"""On $B_1 = B_2 = D$ the descent step is $-\tau N \nabla_\theta \hat f_N$. The ascent step is
+    $+\tau (N/\beta^2) \nabla_\phi \hat f_N$ if $D$ carries the indicator $\mathbf{1}\{a = a_s\}$.
+    Without the indicator this holds if the parameters of $\zeta$ at anchor pairs act at no other
+    pair, and then for those parameters. With the indicator nothing fits $\zeta$ at the other
+    actions, where the last line of Algorithm 1 needs it. Fit it there too, by parameters of its own
+    or by a second regression.
 
-    Decided: the library's printed slopes on all of D against complex-step gradients of f-hat_N
-    written row by row, for linear classes with shared parameters (indicator) and tabular zeta.
+    Decided: the library's printed slopes on all of $D$ against complex-step gradients of $\hat f_N$
+    written row by row, for linear classes with shared parameters (indicator) and tabular $\zeta$.
     """
     size = iterate.sample.size
     factor = size / iterate.sample.discount**power
@@ -129,31 +130,36 @@ def _opposed() -> Step:
 
 @claim.holds_if(
     "alg:estimation1.is-GDA",
-    condition="the parameters of zeta at anchor pairs act at no other pair",
+    condition=r"the parameters of $\zeta$ at anchor pairs act at no other pair",
     instances=steps(),
     counterexample=_opposed,
-    text="V = 0; observations (s, 0), the anchor, and (s, 1); zeta's parameters e = (-1, 4): zeta"
-    " = (e_1, e_1 + e_2) = (-1, 3).\nf-hat_N rises with e_1 and ignores e_2; line 5 moves e by -2"
-    " tau (-1 + 3, 3): e_1 falls.\nLargest entry off the ray of the gradient: {observed:.0f}; it"
-    " must be {bound:.0f}.",
+    text=(
+        r"$V = 0$; observations $(s, 0)$, the anchor, and $(s, 1)$; $\zeta$'s parameters $e = "
+        r"(-1, 4)$: $\zeta = (e_1, e_1 + e_2) = (-1, 3)$.",
+        r"$\hat f_N$ rises with $e_1$ and ignores $e_2$; line 5 moves $e$ by $-2 \tau (-1 + 3, "
+        "3)$: $e_1$ falls.",
+        "Largest entry off the ray of the gradient: {observed:.0f}; it must be {bound:.0f}.",
+    ),
     corrected=gda_with_indicator,
     broken="the factor of the ascent taken as N, without 1/beta^2",
     rejected={"power": 0},
     cost=2,
 )
 def is_gda(iterate: Step) -> CheckResult:
-    """On B_1 = B_2 = D the updates of Algorithm 1 are steps along -grad_theta f-hat_N and
-    +grad_phi f-hat_N, up to a positive factor for each block.
+    r"""On $B_1 = B_2 = D$ the updates of Algorithm 1 are steps along $-\nabla_\theta \hat f_N$ and
+    $+\nabla_\phi \hat f_N$, up to a positive factor for each block.
 
-    Where: Section 5, Algorithm 1; Section 6.2, Equation empirical_minimax_gladius, "the empirical
-    minimax objective optimized by GLADIUS".
+    Where: Section 5, Algorithm 1; Section 6.2, Equation `eq:empirical_minimax_gladius`, "the
+    empirical minimax objective optimized by GLADIUS".
 
-    Assumes: D in place of batches, as the text allows; zeta's class has J J' >= mu I on all pairs.
+    Assumes: $D$ in place of batches, as the text allows; $\zeta$'s class has $J J' \geq \mu I$ on
+    all pairs.
 
-    Decided: sums for means and the missing beta^2 are positive factors of a block and are forgiven.
-    D runs over all pairs, f-hat_N's zeta term over anchor pairs: where parameters are shared, the
-    printed step can lower f-hat_N. For fixed Q it still converges to the regression over all pairs
-    (Definition ERM's zeta-bar). But it is no gradient of f-hat_N, for which the rate is claimed.
+    Decided: sums for means and the missing $\beta^2$ are positive factors of a block and are
+    forgiven. $D$ runs over all pairs, $\hat f_N$'s $\zeta$ term over anchor pairs: where parameters
+    are shared, the printed step can lower $\hat f_N$. For fixed $Q$ it still converges to the
+    regression over all pairs (Definition ERM's $\bar\zeta$). But it is no gradient of $\hat f_N$,
+    for which the rate is claimed.
     """
     pairs = (_ascent(iterate, anchor_rows_only=False), _descent(iterate))
     return weakest(*(_off_the_ray(iterate, *pair, factor=None) for pair in pairs))
@@ -198,20 +204,21 @@ def _swap() -> Certain:
     cost=2,
 )
 def algorithm_2(world: Certain, anchored: bool = True) -> CheckResult:
-    """Under deterministic transitions R_emp(Q) is the mean of -log p_Q(a | s)
-    + 1{a = a_s} (T-hat Q - Q)^2 for every Q, Algorithm 2 descends it, and r = Q* - beta V*(s').
+    r"""Under deterministic transitions $R_{\mathrm{emp}}(Q)$ is the mean of $-\log p_Q(a \mid s) +
+    \mathbf{1}\{a = a_s\} (\hat T Q - Q)^2$ for every $Q$, Algorithm 2 descends it, and $r = Q^* -
+    \beta V^*(s')$.
 
     Where: Section 5, "Special Case: Deterministic Transitions", Algorithm 2.
 
-    Assumes: s' is a function of (s, a), and zeta ranges over R^(S x A), as in Definition ERM. r-hat
-    is asked for at pairs whose s' is known, those of the data.
+    Assumes: $s'$ is a function of $(s, a)$, and $\zeta$ ranges over $\mathbb{R}^{S \times A}$, as
+    in Definition ERM. $\hat r$ is asked for at pairs whose $s'$ is known, those of the data.
 
-    Decided: all observations of a pair have the same V_Q(s'), which is then zeta-bar. The library's
-    R_emp is compared with the mean over the observations, and the slope of Algorithm 2 with a
-    complex-step gradient of R_emp, zeta-bar included. r is compared at the observed pairs of a
-    solved world. A restricted class of zeta that does not contain V_Q(s'(s, a)) would leave the
-    orange term non-zero. Algorithm 2 shares the loop of Algorithm 1, which tests t and counts
-    `iteration`.
+    Decided: all observations of a pair have the same $V_Q(s')$, which is then $\bar\zeta$. The
+    library's $R_{\mathrm{emp}}$ is compared with the mean over the observations, and the slope of
+    Algorithm 2 with a complex-step gradient of $R_{\mathrm{emp}}$, $\bar\zeta$ included. $r$ is
+    compared at the observed pairs of a solved world. A restricted class of $\zeta$ that does not
+    contain $V_Q(s'(s, a))$ would leave the orange term non-zero. Algorithm 2 shares the loop of
+    Algorithm 1, which tests $t$ and counts `iteration`.
     """
     mdp, sample, q = world
     data, anchor = counts_of(sample), int(sample.anchor[0])
@@ -278,11 +285,12 @@ CORRECTED = Listing(tested="iteration", box=("B_1", "B_2", "B_2"), closing=("the
 
 
 def consistent_listing(limit: int, listing: Listing = CORRECTED) -> CheckResult:
-    """Test `iteration <= T`. Sum D over B_1 and both losses of the descent over B_2, as the text
-    says. After the loop write Q_theta_2 and zeta_theta_1.
+    r"""Test `iteration <= T`. Sum $D$ over $B_1$ and both losses of the descent over $B_2$, as the
+    text says. After the loop write $Q_{\theta_2}$ and $\zeta_{\theta_1}$.
 
     Decided: the corrected lines are run and compared as the printed ones are. (The library's
-    Algorithm 1, which counts one variable, makes T iterations: tests/gladius/test_algorithm.py.)
+    Algorithm 1, which counts one variable, makes $T$ iterations:
+    `tests/gladius/test_algorithm.py`.)
     """
     passes, reason = listing.iterations(limit, budget=1000 * limit), "whole numbers"
     return weakest(equal(passes, limit, 0.0, reason), equal(listing.slips, 0, 0.0, reason))
@@ -292,25 +300,29 @@ def consistent_listing(limit: int, listing: Listing = CORRECTED) -> CheckResult:
     "alg:estimation1.bookkeeping",
     instances=st.integers(1, 60),
     counterexample=lambda: 10,
-    text='T = 10. Line 1 sets "iteration <- 1", line 2 loops "while t <= T", the last line of '
-    'the\nloop is "iteration <- iteration + 1": t is never set and never changes.\n'
-    "Stopped by us after {observed:.0f} iterations; it must be {bound:.0f}.",
+    text=(
+        r'$T = 10$. Line 1 sets "iteration $\leftarrow 1$", line 2 loops "while $t \leq T$", the '
+        "last line of the",
+        r'loop is "iteration $\leftarrow$ iteration + 1": $t$ is never set and never changes.',
+        "Stopped by us after {observed:.0f} iterations; it must be {bound:.0f}.",
+    ),
     corrected=consistent_listing,
     broken="D still summed over B_2",
     rejected={"listing": replace(CORRECTED, box=("B_2", "B_2", "B_2"))},
     cost=2,
 )
 def bookkeeping(limit: int) -> CheckResult:
-    """Algorithm 1 stops after T iterations and uses the batches and names that its text says.
+    r"""Algorithm 1 stops after $T$ iterations and uses the batches and names that its text says.
 
     Where: Section 5, Algorithm 1 and the paragraphs after it; the loop of Algorithm 2 likewise.
 
-    Assumes: the lines are executed as printed; t starts at 1.
+    Assumes: the lines are executed as printed; $t$ starts at 1.
 
-    Decided: the printed lines have four slips. The loop tests t and counts `iteration`. The box has
-    D on B_2, where the text has the ascent on B_1. The box has the descent on B_2 and B_1, where
-    the text has it on B_2. After the loop it prints Q_theta_1 and zeta_theta_2. Not counted: tau_1
-    in both steps (Theorem linConvergence has one stepsize too), sums for means, a*_s for a_s.
+    Decided: the printed lines have four slips. The loop tests $t$ and counts `iteration`. The box
+    has $D$ on $B_2$, where the text has the ascent on $B_1$. The box has the descent on $B_2$ and
+    $B_1$, where the text has it on $B_2$. After the loop it prints $Q_{\theta_1}$ and
+    $\zeta_{\theta_2}$. Not counted: $\tau_1$ in both steps (Theorem linConvergence has one stepsize
+    too), sums for means, $a^*_s$ for $a_s$.
     """
     return consistent_listing(limit, Listing())
 
@@ -337,8 +349,8 @@ def _rewards(case: Twins) -> tuple[Array, Array]:
 
 
 def reward_where_seen(case: Twins, unseen: bool = False) -> CheckResult:
-    """r-hat(s, a) = Q-hat(s, a) - beta V(s') with the s' of an observation of (s, a), for pairs in
-    the data.
+    r"""$\hat r(s, a) = \hat Q(s, a) - \beta V(s')$ with the $s'$ of an observation of $(s, a)$, for
+    pairs in the data.
 
     Decided: certain moves make all rows of a pair agree. Measured: the library's conditional mean
     over the data against either world's reward, at the pairs seen.
@@ -362,27 +374,30 @@ def _one_row() -> Twins:
 
 @claim.holds_if(
     "alg:estimation_deterministic.last-line",
-    condition="(s, a) has an observation in the data, or s'(s, a) is known",
+    condition="$(s, a)$ has an observation in the data, or $s'(s, a)$ is known",
     instances=twins(),
     counterexample=_one_row,
-    text="Two states, beta = 1/2, data (s, a0, s) only; a1 stays in one world and switches in the"
-    " other.\nThe data are the same, and Q(s, .) = s is Q* of both. V(1) - V(0) = 1, so r(0, a1) is"
-    " {observed:.4f}\nin one and {bound:.4f} in the other. The last line does not say whose s' it"
-    " has.",
+    text=(
+        r"Two states, $\beta = 1/2$, data $(s, a0, s)$ only; a1 stays in one world and switches "
+        "in the other.",
+        r"The data are the same, and $Q(s, \cdot) = s$ is $Q^*$ of both. $V(1) - V(0) = 1$, so "
+        "$r(0, a1)$ is {observed:.4f}",
+        "in one and {bound:.4f} in the other. The last line does not say whose $s'$ it has.",
+    ),
     corrected=reward_where_seen,
     broken="asked for at pairs without a row too",
     rejected={"unseen": True},
 )
 def reward_of_every_pair(case: Twins) -> CheckResult:
-    """r-hat(s, a) <- Q-hat(s, a) - beta log sum exp Q-hat(s', .) gives r-hat as a function of (s,
-    a).
+    r"""$\hat r(s, a) \leftarrow \hat Q(s, a) - \beta \log \sum \exp \hat Q(s', \cdot)$ gives $\hat
+    r$ as a function of $(s, a)$.
 
-    Where: Section 5, Algorithm 2, last line; no s' is bound there.
+    Where: Section 5, Algorithm 2, last line; no $s'$ is bound there.
 
-    Assumes: deterministic transitions, Q-hat = Q*.
+    Assumes: deterministic transitions, $\hat Q = Q^*$.
 
     Decided: the reward at a pair without an observation is no function of the data. Two worlds
-    agree on the data and on Q*, and have different rewards there. Algorithm 1 has zeta there.
+    agree on the data and on $Q^*$, and have different rewards there. Algorithm 1 has $\zeta$ there.
     """
     first, second = _rewards(case)
     return equal(first, second, 1e-14 * (1 + float(np.abs(case.q).max())), "rounding of r, Q and V")

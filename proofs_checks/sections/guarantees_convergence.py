@@ -47,15 +47,16 @@ def _midpoint(
 
 
 def concave_in_outputs(regression: Auxiliary, over_all_rows: bool = True) -> CheckResult:
-    """For fixed theta, f-hat_N is 2 beta^2 min_j m_j / N strongly concave in the outputs of zeta at
-    the anchor pairs. In phi it is PL with rho = mu_zeta times that. It is rho-strongly concave in
-    phi if phi -> outputs is affine with dim phi = G. It is not if dim phi > G and some phi in the
-    ball fits the means. Read rho in the bound as the PL constant, or assume the affine case.
+    r"""For fixed $\theta$, $\hat f_N$ is $2 \beta^2 \min_j m_j / N$ strongly concave in the outputs
+    of $\zeta$ at the anchor pairs. In $\phi$ it is PL with $\rho = \mu_\zeta$ times that. It is
+    $\rho$-strongly concave in $\phi$ if $\phi \to$ outputs is affine with $\dim \phi = G$. It is
+    not if $\dim \phi > G$ and some $\phi$ in the ball fits the means. Read $\rho$ in the bound as
+    the PL constant, or assume the affine case.
 
-    Decided: -(beta^2) sum_j (m_j / N) (zeta_j - mean)^2 plus a constant: the midpoint inequality
-    with the library's term on every instance, in the outputs, and in phi where the features are
-    square; with equality where one pair occurs. At a fit the Hessian in phi is zero on the kernel
-    of J_zeta. PL is Lemma zeta_empirical_pl.
+    Decided: $-(\beta^2) \sum_j (m_j / N) (\zeta_j - \text{mean})^2$ plus a constant: the midpoint
+    inequality with the library's term on every instance, in the outputs, and in $\phi$ where the
+    features are square; with equality where one pair occurs. At a fit the Hessian in $\phi$ is zero
+    on the kernel of $J_\zeta$. PL is Lemma zeta_empirical_pl.
     """
     sample, apart = regression.sample, regression.features @ (regression.phi - regression.other)
     modulus = oracle.strong_concavity(sample) / (1 if over_all_rows else oracle.share(sample))
@@ -76,10 +77,14 @@ def _one_pair_two_parameters() -> Auxiliary:
     "prop:linConvergence.strong-concavity",
     instances=auxiliaries(),
     counterexample=_one_pair_two_parameters,
-    text="One pair, zeta = phi_1 + phi_2: J = (1, 1), J J' = 2, so (iii) holds with mu = 2.\n"
-    "Along (1, -1), zeta does not move: f is constant there.\n"
-    "The midpoint of phi = 0 and (1, -1) gains {observed:.1f} on the ends' mean; rho asks for"
-    " (rho/8)|(1, -1)|^2 = rho/4 > 0, {bound:.4f} for rho = 2 beta^2 mu = 4 (.95)^2.",
+    text=(
+        r"One pair, $\zeta = \phi_1 + \phi_2$: $J = (1, 1)$, $J J' = 2$, so (iii) holds with "
+        r"$\mu = 2$.",
+        r"Along (1, -1), $\zeta$ does not move: $f$ is constant there.",
+        r"The midpoint of $\phi = 0$ and (1, -1) gains {observed:.1f} on the ends' mean; $\rho$ "
+        r"asks for $(\rho/8)|(1, -1)|^2 = \rho/4 > 0$, {bound:.4f} for $\rho = 2 \beta^2 \mu = 4 "
+        "(.95)^2$.",
+    ),
     corrected=concave_in_outputs,
     broken="the smallest weight taken as m_j / N_BE, f-hat_N dividing by N",
     rejected={"over_all_rows": False},
@@ -88,21 +93,21 @@ def _one_pair_two_parameters() -> Auxiliary:
     ),
 )
 def strong_concavity(regression: Auxiliary) -> CheckResult:
-    """Under (iii) f-hat_N(theta, .) is rho-strongly concave in phi for some rho > 0, the rho that
-    divides L in the bound of Theorem linConvergence.
+    r"""Under (iii) $\hat f_N(\theta, \cdot)$ is $\rho$-strongly concave in $\phi$ for some $\rho >
+    0$, the $\rho$ that divides $L$ in the bound of Theorem linConvergence.
 
-    Where: Theorem linConvergence: "rho is the strong-concavity constant of the auxiliary regression
-    problem", in (1 + L/rho) G eps.
+    Where: Theorem linConvergence: "$\rho$ is the strong-concavity constant of the auxiliary
+    regression problem", in $(1 + L/\rho) G \epsilon$.
 
-    Assumes: Assumption nonSingularJac (iii), J_zeta J_zeta' >= mu_zeta I_G: full row rank.
+    Assumes: Assumption nonSingularJac (iii), $J_\zeta J_\zeta' \geq \mu_\zeta I_G$: full row rank.
 
     Decided: this is a misprint. The appendix has the problem concave "in that empirical output
-    vector", and PL in phi. The opening of Section 6 calls it strongly concave and names no
-    variable. It is so in the output vector, and PL in phi. Write "PL constant". But L is the
-    smoothness of the objective in the parameters, and the steps are taken in phi, so that rho is
-    needed there. Full row rank leaves a kernel wherever dim phi > G, and the Hessian in phi
-    vanishes on it (a non-linear zeta need not even be concave). Checked with 2 beta^2 mu_zeta min_j
-    m_j / N.
+    vector", and PL in $\phi$. The opening of Section 6 calls it strongly concave and names no
+    variable. It is so in the output vector, and PL in $\phi$. Write "PL constant". But $L$ is the
+    smoothness of the objective in the parameters, and the steps are taken in $\phi$, so that $\rho$
+    is needed there. Full row rank leaves a kernel wherever $\dim \phi > G$, and the Hessian in
+    $\phi$ vanishes on it (a non-linear $\zeta$ need not even be concave). Checked with $2 \beta^2
+    \mu_\zeta \min_j m_j / N$.
     """
     gram = max(float(np.linalg.eigvalsh(regression.features @ regression.features.T)[0]), 0.0)
     apart = float(np.sum((regression.phi - regression.other) ** 2))
@@ -158,8 +163,8 @@ def constants(problem: Steps) -> steps.Moduli:
 
 
 def two_time_scales(problem: Steps, ratio: float | None = None) -> CheckResult:
-    """Use one schedule a block, tau_theta = c / (gamma + t) and tau_phi = (18 l^2 / mu_2^2)
-    tau_theta, as Theorem 3.3 of Yang et al. (2020) does; the ratio is at least 18.
+    r"""Use one schedule a block, $\tau_\theta = c / (\gamma + t)$ and $\tau_\phi = (18 l^2 /
+    \mu_2^2) \tau_\theta$, as Theorem 3.3 of Yang et al. (2020) does; the ratio is at least 18.
 
     Decided: at that ratio the linearised steps at the empirical solution do not grow, on every
     instance (the potential of the cited proof falls, by primal-PL).
@@ -218,46 +223,54 @@ def _one_pair() -> Steps:
 
 @claim.vacuous(
     "prop:linConvergence.single-stepsize",
-    condition="eta_t stands for two schedules, one a block, in the ratio tau_phi / tau_theta = 18"
-    " l^2 / mu_2^2 of the cited conditions. On no data has a single schedule this ratio",
+    condition=r"$\eta_t$ stands for two schedules, one a block, in the ratio $\tau_\phi / "
+    r"\tau_\theta = 18 l^2 / \mu_2^2$ of the cited conditions. On no data has a single "
+    "schedule this ratio",
     instances=st.builds(Steps, full_samples(3, 2), SCALES),
     counterexample=_one_pair,
-    text="One state, one action (the anchor), r = 0, beta = .7, Q = theta, zeta = phi/2 +"
-    " phi^3: f = (.3 theta)^2 - .49 (theta - zeta)^2. A ball holds the iterates; the only"
-    " stationary point is 0.\nNear 0, theta moves along .8 theta - .49 phi, phi along .49 theta"
-    f" - .245 phi: trace {0.8 - 0.49 / 2:.3f}, so growth. Algorithm 1's ascent is 1/beta^2 as fast:"
-    f" trace {0.8 - 1 / 2:.1f}, determinant {0.49 - 0.8 / 2:.2f}, so that it repels too.\n"
-    "Rate {observed:.3f} > {bound:.0f}: each step multiplies a mode by 1 + rate c_1/(c_2 + t), "
-    "whose product diverges for all c_1, c_2. The cited conditions fail here too; c_1 and c_2 are"
-    " free.",
+    text=(
+        r"One state, one action (the anchor), $r = 0$, $\beta = .7$, $Q = \theta$, $\zeta = "
+        r"\phi/2 + \phi^3$: $f = (.3 \theta)^2 - .49 (\theta - \zeta)^2$. A ball holds the "
+        "iterates; the only stationary point is 0.",
+        r"Near 0, $\theta$ moves along $.8 \theta - .49 \phi$, $\phi$ along $.49 \theta - .245 "
+        r"\phi$: trace "
+        f"{0.8 - 0.49 / 2:.3f}"
+        r", so growth. Algorithm 1's ascent is $1/\beta^2$ as fast: trace "
+        f"{0.8 - 1 / 2:.1f}"
+        ", "
+        f"determinant {0.49 - 0.8 / 2:.2f}, so that it repels too.",
+        "Rate ${observed:.3f} > {bound:.0f}$: each step multiplies a mode by 1 + rate $c_1/(c_2 "
+        "+ t)$, whose product diverges for all $c_1$, $c_2$. The cited conditions fail here "
+        "too; $c_1$ and $c_2$ are free.",
+    ),
     corrected=two_time_scales,
     broken="one schedule for both blocks, zeta's features of length 1/2",
     rejected={"ratio": 1.0},
     rejected_at=lambda: Steps(one_state([1, 1], discount=0.95), 0.5),
 )
 def single_stepsize(problem: Steps) -> CheckResult:
-    """Stepsizes eta_t = c_1 / (c_2 + t), one schedule for both blocks, with constants satisfying
-    the two-sided-PL SGDA conditions of Yang et al. (2020), suffice.
+    r"""Stepsizes $\eta_t = c_1 / (c_2 + t)$, one schedule for both blocks, with constants
+    satisfying the two-sided-PL SGDA conditions of Yang et al. (2020), suffice.
 
-    Where: Theorem linConvergence ("use stepsizes eta_t = c_1/(c_2+t) with constants satisfying the
-    two-sided-PL SGDA conditions"); Algorithm 1 prints tau_1 in both steps.
+    Where: Theorem linConvergence ("use stepsizes $\eta_t = c_1/(c_2+t)$ with constants satisfying
+    the two-sided-PL SGDA conditions"); Algorithm 1 prints $\tau_1$ in both steps.
 
     Assumes: Assumptions realizability and nonSingularJac; here exact gradients. In the
-    counterexample the cited conditions fail, and c_1 and c_2 are free.
+    counterexample the cited conditions fail, and $c_1$ and $c_2$ are free.
 
-    Decided: the cited conditions set tau_phi / tau_theta = 18 l^2 / mu_2^2 >= 18. So no c_1, c_2
-    meet them with one eta_t, and the printed clause is empty. A counterexample can only show what
-    one schedule does without them. Two-sided PL fails there too, as beta > 1/2
+    Decided: the cited conditions set $\tau_\phi / \tau_\theta = 18 l^2 / \mu_2^2 \geq 18$. So no
+    $c_1$, $c_2$ meet them with one $\eta_t$, and the printed clause is empty. A counterexample can
+    only show what one schedule does without them. Two-sided PL fails there too, as $\beta > 1/2$
     (prop:linConvergence.two-sided-PL). Where it holds, take a solution inside the balls. The
-    Hessian there is at least 0 in theta and at most 0 in phi. So the linearised steps of one
+    Hessian there is at least 0 in $\theta$ and at most 0 in $\phi$. So the linearised steps of one
     schedule do not grow. One schedule is printed twice (here and in lines 7 and 13 of Algorithm 1).
     It may be a slip all the same, since the cited conditions have two. The check is the growth of
-    the linearised descent-ascent on f-hat_N at the solution. Take tabular Q on the paper's bus
-    engine, with its anchor. With one schedule the steps grow at beta = .5 (rate .038) and .8
+    the linearised descent-ascent on $\hat f_N$ at the solution. Take tabular $Q$ on the paper's bus
+    engine, with its anchor. With one schedule the steps grow at $\beta = .5$ (rate .038) and .8
     (.0016). They do not grow at .9 and at .95, which is the paper's. With two schedules in the
-    ratio 1/beta^2, they grow at none of these beta. That is the ratio of Algorithm 1, since its
-    ascent lacks beta^2. The numbers are those of
-    tests/proofs_checks/oracle/test_oracle_descent.py. On a convex-concave quadratic one schedule
+    ratio $1/\beta^2$, they grow at none of these $\beta$. That is the ratio of Algorithm 1, since
+    its ascent lacks $\beta^2$. The numbers are those of
+    `tests/proofs_checks/oracle/test_oracle_descent.py`. On a convex-concave quadratic one schedule
     converges.
     """
     return two_time_scales(problem, ratio=1.0)
@@ -293,19 +306,19 @@ def _potential(run: NoisySteps, weight: float) -> Array:
 
 
 def rate_on_two_time_scales(run: NoisySteps, schedules: int = 2, share: float = 1.0) -> CheckResult:
-    """Let g-hat_N be mu_1-PL and f-hat_N(theta, .) mu_2-PL (two-sided PL is not needed), f-hat_N
-    l-smooth, L = l + l^2/mu_2, mu_1 <= L, mu_2 <= l, and let the iterates stay in B_Q x B_zeta. Let
-    PL in phi and smoothness hold on the whole space, or on the ball enlarged as in
-    prop:linConvergence.quadratic-growth and a little beyond it in theta. Gradients are unbiased
-    with bounded variance, and nu is some constant. With tau_theta = c / (gamma + t),
-    c > 2 / mu_1, tau_phi = (18 l^2 / mu_2^2) tau_theta, and gamma so large that
-    tau_theta <= min(1/L, 1/l) and tau_phi <= 1/l from the start,
-    E[g-hat_N - g*] + E[g-hat_N - f-hat_N] / 10 <= nu / (gamma + T).
+    r"""Let $\hat g_N$ be $\mu_1$-PL and $\hat f_N(\theta, \cdot)$ $\mu_2$-PL (two-sided PL is not
+    needed), $\hat f_N$ $l$-smooth, $L = l + l^2/\mu_2$, $\mu_1 \leq L$, $\mu_2 \leq l$, and let the
+    iterates stay in $B_Q \times B_\zeta$. Let PL in $\phi$ and smoothness hold on the whole space,
+    or on the ball enlarged as in prop:linConvergence.quadratic-growth and a little beyond it in
+    $\theta$. Gradients are unbiased with bounded variance, and $\nu$ is some constant. With
+    $\tau_\theta = c / (\gamma + t)$, $c > 2 / \mu_1$, $\tau_\phi = (18 l^2 / \mu_2^2) \tau_\theta$,
+    and $\gamma$ so large that $\tau_\theta \leq \min(1/L, 1/l)$ and $\tau_\phi \leq 1/l$ from the
+    start, $E[\hat g_N - g^*] + E[\hat g_N - \hat f_N] / 10 \leq \nu / (\gamma + T)$.
 
-    Decided: one step shrinks the potential by 1 - mu_1 tau_theta / 2 and adds noise of order
-    tau_theta^2; induction gives nu = max(gamma P_0, c^2 sigma^2 (11 L + l + 324 l^5/mu_2^4) /
-    (10 mu_1 c - 20)). On quadratic instances (one action; PL and smooth everywhere, so any ball
-    will do) E P_T is computed exactly from the library's gradients.
+    Decided: one step shrinks the potential by $1 - \mu_1 \tau_\theta / 2$ and adds noise of order
+    $\tau_\theta^2$; induction gives $\nu = \max(\gamma P_0, c^2 \sigma^2 (11 L + l + 324
+    l^5/\mu_2^4) / (10 \mu_1 c - 20))$. On quadratic instances (one action; PL and smooth
+    everywhere, so any ball will do) $E P_T$ is computed exactly from the library's gradients.
     """
     fixed = constants(run.steps)
     plan = steps.schedule(fixed)
@@ -326,22 +339,26 @@ def _noise_alone(scale: float) -> NoisySteps:
 
 @claim.vacuous(
     "prop:linConvergence.optimisation-rate",
-    condition="in the cited conditions mu_1 is the PL constant of g-hat_N. As cited, it is that of"
-    " f-hat_N(., phi) for every phi. For beta > 1/2 there is none where an anchor observation and"
-    " an interior solution exist (every action then occurs in every state seen). For smaller beta"
-    " it depends on the data",
+    condition=r"in the cited conditions $\mu_1$ is the PL constant of $\hat g_N$. As cited, it "
+    r"is that of $\hat f_N(\cdot, \phi)$ for every $\phi$. For $\beta > 1/2$ there is "
+    "none where an anchor observation and an interior solution exist (every action "
+    r"then occurs in every state seen). For smaller $\beta$ it depends on the data",
     instances=noisy(),
     cost=4,
     adversary=tightest(_noise_alone, "prop:linConvergence.optimisation-rate", 1, 5),
-    unproved="nu within a factor of 90. The noise of phi decays at the rate of the fast block, but "
-    "the induction uses that of the slow one",
+    unproved=r"$\nu$ within a factor of 90. The noise of $\phi$ decays at the rate of the fast "
+    "block, but the induction uses that of the slow one",
     counterexample=lambda: 1e6,
-    text="One state, one action (the anchor), r = 0, beta = .7: f = (.3 Q)^2 - .49 (Q - zeta)^2."
-    " At Q = zeta = 0 the gradient in Q is 0, but f at Q = c is lower by .4 c^2. Half the squared"
-    " gradient, {observed:.0f}, is at least mu_1 times .4 for no mu_1 > 0.\nThe cited conditions"
-    " ask for c_1 > 2 / mu_1. With c_1 = 10^6 half the squared gradient would have to exceed"
-    " {bound:.1e}.\nWith beta = 1/4, f = (.75 Q)^2 - (Q - zeta)^2/16 is two-sided PL with mu_1 = 1"
-    " and mu_2 = 1/8: there they can be met, with one schedule a block.",
+    text=(
+        r"One state, one action (the anchor), $r = 0$, $\beta = .7$: $f = (.3 Q)^2 - .49 (Q - "
+        r"\zeta)^2$. At $Q = \zeta = 0$ the gradient in $Q$ is 0, but $f$ at $Q = c$ is lower by "
+        r"$.4 c^2$. Half the squared gradient, {observed:.0f}, is at least $\mu_1$ times .4 for "
+        r"no $\mu_1 > 0$.",
+        r"The cited conditions ask for $c_1 > 2 / \mu_1$. With $c_1 = 10^6$ half the squared "
+        "gradient would have to exceed {bound:.1e}.",
+        r"With $\beta = 1/4$, $f = (.75 Q)^2 - (Q - \zeta)^2/16$ is two-sided PL with $\mu_1 = "
+        r"1$ and $\mu_2 = 1/8$: there they can be met, with one schedule a block.",
+    ),
     corrected=rate_on_two_time_scales,
     broken="one schedule for both blocks",
     rejected={"schedules": 1},
@@ -350,22 +367,23 @@ def _noise_alone(scale: float) -> NoisySteps:
     ),
 )
 def optimisation_rate(c_1: float) -> CheckResult:
-    """E[g-hat_N(theta_T) - g*_N] <= nu / (gamma_0 + T) for all T, with "stepsizes eta_t =
-    c_1/(c_2+t) with constants satisfying the two-sided-PL SGDA conditions of Yang et al. (2020)".
+    r"""$E[\hat g_N(\theta_T) - g^*_N] \leq \nu / (\gamma_0 + T)$ for all $T$, with "stepsizes
+    $\eta_t = c_1/(c_2+t)$ with constants satisfying the two-sided-PL SGDA conditions of Yang et al.
+    (2020)".
 
     Where: Theorem linConvergence, first display.
 
     Assumes: Assumptions realizability and nonSingularJac, bounded gradient noise; that stepsizes
     which satisfy the conditions exist.
 
-    Decided: the conditions ask for c_1 > 2 / mu_1, and no c_1 satisfies them where two-sided PL
-    fails (claim two-sided-PL): the theorem is then empty, not refuted. It fails for beta > 1/2
-    wherever an anchor is observed and an interior solution exists. There (ii) lets all outputs of Q
-    shift by c, and this changes f by (1 - 2 beta) c^2 N_BE / N. For smaller beta it depends on the
-    data. The proof of the cited theorem uses PL of g-hat_N and of f-hat_N(theta, .) only. So it
-    gives the rate with mu_1 the PL constant of g-hat_N, at the cited ratio of the two schedules
-    (claim single-stepsize). The authors may have meant this mu_1. The check asks for the mu_1 =
-    2 / c_1 at a solution.
+    Decided: the conditions ask for $c_1 > 2 / \mu_1$, and no $c_1$ satisfies them where two-sided
+    PL fails (claim two-sided-PL): the theorem is then empty, not refuted. It fails for $\beta >
+    1/2$ wherever an anchor is observed and an interior solution exists. There (ii) lets all outputs
+    of $Q$ shift by $c$, and this changes $f$ by $(1 - 2 \beta) c^2 N_{\mathrm{BE}} / N$. For
+    smaller $\beta$ it depends on the data. The proof of the cited theorem uses PL of $\hat g_N$ and
+    of $\hat f_N(\theta, \cdot)$ only. So it gives the rate with $\mu_1$ the PL constant of $\hat
+    g_N$, at the cited ratio of the two schedules (claim single-stepsize). The authors may have
+    meant this $\mu_1$. The check asks for the $\mu_1 = 2 / c_1$ at a solution.
     """
     sample, zero = one_state([1], discount=BETA), np.zeros((1, 1))
     slope = under_check.descent_slope(sample, zero, np.zeros(1)).item()

@@ -63,10 +63,11 @@ def _agree(quantity: float, exact: bool) -> CheckResult:
 
 
 def not_comparable(family: LinearClass, row_rank_is: str = "M") -> CheckResult:
-    """The two conditions are not comparable. The first says that the gradients over S x A span R^d.
-    The second says that those at the M points of Z_Q are linearly independent.
+    r"""The two conditions are not comparable. The first says that the gradients over $S \times A$
+    span $\mathbb{R}^d$. The second says that those at the $M$ points of $Z_Q$ are linearly
+    independent.
 
-    Decided: the infimum (from all vertices of the dual polytope) and lambda_min are positive
+    Decided: the infimum (from all vertices of the dual polytope) and $\lambda_{\min}$ are positive
     exactly where exact elimination finds these ranks. On every instance an unused parameter ends
     the first condition alone, and a second point with the same gradient ends the second alone.
     """
@@ -98,26 +99,31 @@ def _square_features() -> LinearClass:
     "remark.full-column-rank",
     instances=linear_classes(),
     counterexample=_square_features,
-    text="S = [-1, 1], A = {{0, 1}}, Q(s, a) = theta_a0 + theta_a1 s^2, data at s = -1 and"
-    " s = 1: d = M = 4.\nThe gradients at s = 0 and s = 1 span R^4, at -1 and 1 they are equal,"
-    " so J J' is singular.\nRank of J {observed:.0f}; (ii) needs {bound:.0f}.",
+    text=(
+        r"$S = [-1, 1]$, $A = \{{0, 1\}}$, $Q(s, a) = \theta_{{a0}} + \theta_{{a1}} s^2$, data "
+        "at $s = -1$ and $s = 1$: $d = M = 4$.",
+        r"The gradients at $s = 0$ and $s = 1$ span $\mathbb{{R}}^4$, at -1 and 1 they are "
+        "equal, so $J J'$ is singular.",
+        "Rank of $J$ {observed:.0f}; (ii) needs {bound:.0f}.",
+    ),
     corrected=not_comparable,
     broken="(ii) read as full column rank of the empirical Jacobian, d in place of M",
     rejected={"row_rank_is": "d"},
     rejected_at=lambda: LinearClass(np.array([[1.0, 2.0]]), (True,), 2),
 )
 def full_column_rank(family: LinearClass) -> CheckResult:
-    """inf over |h| = 1 of sup over S x A of |h' grad Q_theta(s, a)| > 0 is stronger than condition
-    (ii), J_Q J_Q' >= mu_Q I_M on the M points of the data.
+    r"""inf over $|h| = 1$ of sup over $S \times A$ of $|h' \nabla Q_\theta(s, a)| > 0$ is stronger
+    than condition (ii), $J_Q J_Q' \geq \mu_Q I_M$ on the $M$ points of the data.
 
-    Where: Section 6, "The proof also avoids the stronger full-column-rank condition [...]
-    Instead, the analysis uses empirical-output Jacobian conditioning".
+    Where: Section 6, "The proof also avoids the stronger full-column-rank condition ... Instead,
+    the analysis uses empirical-output Jacobian conditioning".
 
     Assumes: stronger means that it implies (ii).
 
-    Decided: the condition bounds d from above by |S x A|, (ii) bounds d from below by M, so
-    neither implies the other. In particular (ii) is the one that a class with few parameters
-    cannot satisfy. The counterexample has d = M, so that it is not a matter of counting.
+    Decided: the condition bounds $d$ from above by $|S \times A|$, (ii) bounds $d$ from below by
+    $M$, so neither implies the other. In particular (ii) is the one that a class with few
+    parameters cannot satisfy. The counterexample has $d = M$, so that it is not a matter of
+    counting.
     """
     needed = len(family.empirical) if networks.least_response(family.gradients) > FLOOR else 0
     row_rank = int(np.linalg.matrix_rank(family.empirical))
@@ -172,18 +178,19 @@ def _linear_block(features: Array, points: Array, gram: float) -> CheckResult:
     ),
 )
 def linear_classes_satisfy_it(pair: LinearPair) -> CheckResult:
-    """If the Gram matrices Phi Phi' on Z_Q and X X' on Z_zeta are positive definite, a linear class
-    satisfies Assumption nonSingularJac. Its mu_Q and mu_zeta are the smallest eigenvalues of both.
+    r"""If the Gram matrices $\Phi \Phi'$ on $Z_Q$ and $X X'$ on $Z_\zeta$ are positive definite, a
+    linear class satisfies Assumption nonSingularJac. Its $\mu_Q$ and $\mu_\zeta$ are the smallest
+    eigenvalues of both.
 
     Where: Section 6, Lemma linPolyNonsingular; its proof in the technical proofs.
 
-    Assumes: Gram matrix means the M x M matrix of the proof, not the d x d matrix Phi' Phi. Balls
-    "containing the initial point, optimization iterates, and the empirical minimizers" are closed
-    balls of any radius with the minimisers on the ball.
+    Assumes: Gram matrix means the $M \times M$ matrix of the proof, not the $d \times d$ matrix
+    $\Phi' \Phi$. Balls "containing the initial point, optimization iterates, and the empirical
+    minimizers" are closed balls of any radius with the minimisers on the ball.
 
-    Decided: J_Q = Phi at every theta and the Hessian is 0. The Jacobian and the second
-    differences are taken from the library's outputs at two parameters of the ball. Phi Phi' can be
-    positive definite only if d >= M: a polynomial needs a coefficient for every mileage.
+    Decided: $J_Q = \Phi$ at every $\theta$ and the Hessian is 0. The Jacobian and the second
+    differences are taken from the library's outputs at two parameters of the ball. $\Phi \Phi'$ can
+    be positive definite only if $d \geq M$: a polynomial needs a coefficient for every mileage.
     """
     return weakest(
         _linear_block(pair.phi, pair.theta, smallest_eigenvalue(pair.phi)),
@@ -222,15 +229,16 @@ STARTS = st.builds(
 
 
 def not_a_polynomial(start: Start, share: float = 0.5) -> CheckResult:
-    """Assume further that no hidden activation is a polynomial, and that sigma' and sigma'' are
-    bounded. Let every unit have a bias, or let no two points of Z_Q be proportional. Then for every
-    fixed radius R, with high probability once m is large, lambda_min(K(theta)) >= lambda_star / 2 >
-    0 on B(theta_0, R).
+    r"""Assume further that no hidden activation is a polynomial, and that $\sigma'$ and $\sigma''$
+    are bounded. Let every unit have a bias, or let no two points of $Z_Q$ be proportional. Then for
+    every fixed radius $R$, with high probability once $m$ is large, $\lambda_{\min}(K(\theta)) \geq
+    \lambda_{\mathrm{star}} / 2 > 0$ on $B(\theta_0, R)$.
 
-    Decided: sum_i c_i sigma(w'u_i) = 0 for all w makes sigma a polynomial when no two u_i are
-    proportional (take differences in w along directions orthogonal to one u_j after the other), so
-    lambda_star > 0; the two bounds give the rate of Liu et al. Measured: networks of width 4,096 at
-    random starts, and descent on lambda_min in the ball, against lambda_star from quadrature.
+    Decided: $\sum_i c_i \sigma(w'u_i) = 0$ for all $w$ makes $\sigma$ a polynomial when no two
+    $u_i$ are proportional (take differences in $w$ along directions orthogonal to one $u_j$ after
+    the other), so $\lambda_{\mathrm{star}} > 0$; the two bounds give the rate of Liu et al.
+    Measured: networks of width 4,096 at random starts, and descent on $\lambda_{\min}$ in the ball,
+    against $\lambda_{\mathrm{star}}$ from quadrature.
     """
     limit = networks.limit_kernel(start.inputs, networks.ACTIVATIONS[start.activation])
     least = float(np.linalg.eigvalsh(limit)[0])
@@ -256,18 +264,22 @@ def _collinear_states() -> Start:
 
 @claim.holds_if(
     "lem:NNenjoysPL",
-    condition="no hidden activation is a polynomial (C^2 does not exclude it), and sigma', sigma''"
-    " are bounded",
+    condition=r"no hidden activation is a polynomial ($C^2$ does not exclude it), and $\sigma'$, "
+    r"$\sigma''$ are bounded",
     instances=STARTS,
     cost=5,
     counterexample=_collinear_states,
-    text="sigma(z) = z is C^2. Q = sum_k v_k (w_k s + w'_k a + b_k) / sqrt(m) has a gradient"
-    " affine in (s, a).\nSo at s = 0, 1, 2 with one a, row(0) - 2 row(1) + row(2) = 0 for all"
-    " weights, whatever m.\nlambda_min at m = 4,096 is {observed:.0f} to rounding; it would"
-    " have to exceed {bound:.0e} to count as positive.",
+    text=(
+        r"$\sigma(z) = z$ is $C^2$. $Q = \sum_k v_k (w_k s + w'_k a + b_k) / \sqrt{{m}}$ has a "
+        "gradient affine in $(s, a)$.",
+        r"So at $s = 0$, 1, 2 with one $a$, $\text{{row}}(0) - 2 \text{{row}}(1) + "
+        r"\text{{row}}(2) = 0$ for all weights, whatever $m$.",
+        r"$\lambda_{{\min}}$ at $m = 4,096$ is {observed:.0f} to rounding; it would have to "
+        "exceed {bound:.0e} to count as positive.",
+    ),
     corrected=not_a_polynomial,
-    missing="that K is near its limit at the start and changes by O(1/sqrt(m)) on the ball. For"
-    " more than one hidden layer both are cited, of Liu et al",
+    missing=r"that $K$ is near its limit at the start and changes by $O(1/\sqrt{m})$ on the "
+    "ball. For more than one hidden layer both are cited, of Liu et al",
     broken="3/4 of lambda_star, the bound at the start, claimed on the whole ball",
     rejected={"share": 0.75},
     rejected_at=lambda: Start(
@@ -275,20 +287,20 @@ def _collinear_states() -> Start:
     ),
 )
 def wide_networks(start: Start) -> CheckResult:
-    """Sufficiently wide feedforward networks with C^2 hidden activations, standard scaling and
+    r"""Sufficiently wide feedforward networks with $C^2$ hidden activations, standard scaling and
     random initialization satisfy Assumption nonSingularJac with high probability.
 
     Where: Section 6, Lemma NNenjoysPL, "under the standard sufficient conditions stated and
     justified in Appendix"; those stated are on the inputs: "nondegenerate input conditions".
 
-    Assumes: C^2 activations, and distinct points, no two of them proportional. The weights are
-    scaled by 1 / sqrt(width) and drawn from a normal distribution. The ball has a fixed radius
-    about the start. "The empirical minimizers" are the minimisers on that ball.
+    Assumes: $C^2$ activations, and distinct points, no two of them proportional. The weights are
+    scaled by $1 / \sqrt{\text{width}}$ and drawn from a normal distribution. The ball has a fixed
+    radius about the start. "The empirical minimizers" are the minimisers on that ball.
 
-    Decided: the limiting kernel of a polynomial activation has bounded rank, so lambda_star = 0 as
-    soon as Z_Q has more points. The theorem of Jacot et al. that the proof cites says
-    "non-polynomial", the lemma and its proof do not. The ball cannot hold all minimisers: see
-    asmp:nonSingularJac.networks.
+    Decided: the limiting kernel of a polynomial activation has bounded rank, so
+    $\lambda_{\mathrm{star}} = 0$ as soon as $Z_Q$ has more points. The theorem of Jacot et al. that
+    the proof cites says "non-polynomial", the lemma and its proof do not. The ball cannot hold all
+    minimisers: see asmp:nonSingularJac.networks.
     """
     return not_a_polynomial(start)
 
@@ -350,14 +362,14 @@ def copies(draw: st.DrawFn) -> Copies:
 
 
 def rank_at_the_mean(design: Copies, biases: int = 1) -> CheckResult:
-    """A convex set that contains a minimiser and its copies with hidden units permuted also
-    contains their mean. There J_Q has rank at most n + 1 + 2 (L - 1) + 2 |A| for n inputs and L
-    hidden layers, whatever their widths. So (ii) can hold on a ball that contains all minimisers
-    only if M is no more than that. Ask for a ball around theta_0 that holds the iterates and one
-    minimiser, with S-hat_N the minimisers on it.
+    r"""A convex set that contains a minimiser and its copies with hidden units permuted also
+    contains their mean. There $J_Q$ has rank at most $n + 1 + 2 (L - 1) + 2 |A|$ for $n$ inputs and
+    $L$ hidden layers, whatever their widths. So (ii) can hold on a ball that contains all
+    minimisers only if $M$ is no more than that. Ask for a ball around $\theta_0$ that holds the
+    iterates and one minimiser, with $\hat S_N$ the minimisers on it.
 
-    Decided: at the mean all units of a layer are equal, so that J has that many different columns.
-    The copies' outputs are those of the minimiser. Rank by the library's Jacobian.
+    Decided: at the mean all units of a layer are equal, so that $J$ has that many different
+    columns. The copies' outputs are those of the minimiser. Rank by the library's Jacobian.
     """
     rng = np.random.default_rng(design.number)
     copy = design.permuted([rng.permutation(width) for width in design.hidden])
@@ -377,23 +389,28 @@ def _paper_network() -> Copies:
 
 @claim.holds_if(
     "asmp:nonSingularJac.networks",
-    condition="the empirical minimisers are those on the ball. Section 6.2 says so later, where it"
-    " defines S-hat_N. With all minimisers no network of two units or more a layer satisfies it on"
-    " data with enough pairs",
+    condition="the empirical minimisers are those on the ball. Section 6.2 says so later, where "
+    r"it defines $\hat S_N$. With all minimisers no network of two units or more a "
+    "layer satisfies it on data with enough pairs",
     instances=copies(),
     counterexample=_paper_network,
-    text="The paper's 2 x 10 network at 20 mileages: M = 40, 152 parameters, rank 40 at a random"
-    " theta, a minimiser of the data it fits.\nPermuting hidden units changes no output, so the"
-    " copies are minimisers, and a ball with them holds their mean.\nThere each layer's units are"
-    f" equal: {1 + 1 + 2 + 2 * 2} different columns."
-    " Rank {observed:.0f}; (ii) needs {bound:.0f}.",
+    text=(
+        r"The paper's $2 \times 10$ network at 20 mileages: $M = 40$, 152 parameters, rank 40 at "
+        r"a random $\theta$, a minimiser of the data it fits.",
+        "Permuting hidden units changes no output, so the copies are minimisers, and a ball "
+        "with them holds their mean.",
+        "There each layer's units are equal: "
+        f"{1 + 1 + 2 + 2 * 2}"
+        " different columns. Rank {observed:.0f}; (ii) "
+        "needs {bound:.0f}.",
+    ),
     corrected=rank_at_the_mean,
     broken="the biases of the outputs not counted",
     rejected={"biases": 0},
     cost=2,
 )
 def ball_with_all_minimisers(design: Copies) -> CheckResult:
-    """Networks satisfy Assumption nonSingularJac on a closed ball that contains the initial point,
+    r"""Networks satisfy Assumption nonSingularJac on a closed ball that contains the initial point,
     the iterates "and the empirical minimizers".
 
     Where: Section 6, Assumption nonSingularJac, with Lemma NNenjoysPL: "sufficiently wide
@@ -403,7 +420,7 @@ def ball_with_all_minimisers(design: Copies) -> CheckResult:
     empirical minimizers" are read as all of them.
 
     Decided: permutations of hidden units are a symmetry of every network, whatever its width and
-    activation. The assumption does not say which minimisers. Section 6.2 defines S-hat_N on the
+    activation. The assumption does not say which minimisers. Section 6.2 defines $\hat S_N$ on the
     ball. With those meant, as our other claims read it, the assumption can hold. So this is a
     remark on the wording.
     """

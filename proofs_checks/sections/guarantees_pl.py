@@ -37,20 +37,22 @@ from proofs_checks.sections import _fits as fits
     rejected_at=lambda: fits.popular_state(4, 0.99),
 )
 def bellman_error_pl(fit: fits.Fit, fewer: int = 0) -> CheckResult:
-    """(1/2) ||grad L_BE||^2 >= c_BE L_BE on B_Q, with c_BE = 2 mu_Q gamma_perp^2 omega_BE,min^2 /
-    omega_BE,max.
+    r"""$(1/2) \|\nabla L_{\mathrm{BE}}\|^2 \geq c_{\mathrm{BE}} L_{\mathrm{BE}}$ on $B_Q$, with
+    $c_{\mathrm{BE}} = 2 \mu_Q \gamma_\perp^2 \omega_{\mathrm{BE}, \min}^2 / \omega_{\mathrm{BE},
+    \max}$.
 
     Where: Section 6, Lemma BE_PL; the constant is in its proof.
 
-    Assumes: the empirical Q-Jacobian condition (ii), J_Q J_Q' >= mu_Q I.
+    Assumes: the empirical $Q$-Jacobian condition (ii), $J_Q J_Q' \geq \mu_Q I$.
 
-    Decided: grad L_BE = 2 J' A' W Psi, and both J and A are bounded below. So a point of B_Q at
-    which the gradient vanishes has L_BE = 0. This is true whether or not B_Q holds such a point.
-    The library's gradient is this one. Attained for one state, one action; four states of equal
-    weight that all move to one leave 1.5 per cent at beta = .99. Always |W Psi|^2 >= omega_BE,min
-    L_BE, so that omega_BE,min^2 / omega_BE,max can be replaced by the larger omega_BE,min. Nor is
-    |A| needed: summed over the anchor outputs with the signs of u, |A' u| >= (1 - beta) |u|_1 /
-    sqrt(|X_BE|).
+    Decided: $\nabla L_{\mathrm{BE}} = 2 J' A' W \Psi$, and both $J$ and $A$ are bounded below. So a
+    point of $B_Q$ at which the gradient vanishes has $L_{\mathrm{BE}} = 0$. This is true whether or
+    not $B_Q$ holds such a point. The library's gradient is this one. Attained for one state, one
+    action; four states of equal weight that all move to one leave 1.5 per cent at $\beta = .99$.
+    Always $|W \Psi|^2 \geq \omega_{\mathrm{BE}, \min} L_{\mathrm{BE}}$, so that
+    $\omega_{\mathrm{BE}, \min}^2 / \omega_{\mathrm{BE}, \max}$ can be replaced by the larger
+    $\omega_{\mathrm{BE}, \min}$. Nor is $|A|$ needed: summed over the anchor outputs with the signs
+    of $u$, $|A' u| \geq (1 - \beta) |u|_1 / \sqrt{|X_{\mathrm{BE}}|}$.
     """
     states, mu = len(fit.table), polyak.least_eigenvalue(fit.jacobian)
     constant = polyak.constants(fit.sample, fit.table).bellman * states / (states - fewer)
@@ -76,20 +78,23 @@ def _never_taken(logit: float) -> fits.Fit:
     adversary=tightest(_never_taken, "lem:NLL_PL", -3, 3),
 )
 def likelihood_pl(fit: fits.Fit, weighted: bool = True) -> CheckResult:
-    """(1/2) ||grad L_NLL||^2 >= c_NLL (L_NLL - L_NLL*) on B_Q, with c_NLL = mu_Q p_-
-    omega_NLL,min / 2.
+    r"""$(1/2) \|\nabla L_{\mathrm{NLL}}\|^2 \geq c_{\mathrm{NLL}} (L_{\mathrm{NLL}} -
+    L_{\mathrm{NLL}}^*)$ on $B_Q$, with $c_{\mathrm{NLL}} = \mu_Q p_- \omega_{\mathrm{NLL}, \min} /
+    2$.
 
     Where: Section 6, Lemma NLL_PL; the constant is in its proof.
 
-    Assumes: the empirical Jacobian condition (i), (ii); B_Q bounded, so that p_- > 0.
+    Assumes: the empirical Jacobian condition (i), (ii); $B_Q$ bounded, so that $p_- > 0$.
 
-    Decided: grad in outputs is omega_x (p_x - pi-hat_x), which the library's gradient is, and KL <=
-    |.|^2 / p_-. Drawn too where only a rare state is misfit, which omega_NLL,min is for. Checked
-    relative to the empirical entropy, at most L_NLL*. Where a state lacks an action in the data,
-    that entropy is an infimum which no finite Q attains. Then L_NLL has no minimiser over R^d, so
-    B_Q can contain none. In that case L_NLL* is the least value on B_Q. The inequality holds all
-    the same. But p_-, and with it c_NLL, goes to zero as the ball grows. The constant is sharp as
-    |A| grows (slack 1.07 at |A| = 8: one state, uniform Q, one action never taken).
+    Decided: grad in outputs is $\omega_x (p_x - \hat\pi_x)$, which the library's gradient is, and
+    $\mathrm{KL} \leq |\cdot|^2 / p_-$. Drawn too where only a rare state is misfit, which
+    $\omega_{\mathrm{NLL}, \min}$ is for. Checked relative to the empirical entropy, at most
+    $L_{\mathrm{NLL}}^*$. Where a state lacks an action in the data, that entropy is an infimum
+    which no finite $Q$ attains. Then $L_{\mathrm{NLL}}$ has no minimiser over $\mathbb{R}^d$, so
+    $B_Q$ can contain none. In that case $L_{\mathrm{NLL}}^*$ is the least value on $B_Q$. The
+    inequality holds all the same. But $p_-$, and with it $c_{\mathrm{NLL}}$, goes to zero as the
+    ball grows. The constant is sharp as $|A|$ grows (slack 1.07 at $|A| = 8$: one state, uniform
+    $Q$, one action never taken).
     """
     constant = polyak.constants(fit.sample, fit.table).nll * polyak.least_eigenvalue(fit.jacobian)
     factor = 1.0 if weighted else 1 / fit.sample.nll_weight.min()
@@ -131,16 +136,17 @@ def auxiliary_gradient(regression: Regression) -> Array:
     ),
 )
 def auxiliary_regression_pl(regression: Regression, power: int = 2) -> CheckResult:
-    """(1/2) ||grad_phi F_zeta||^2 >= 2 beta^2 mu_zeta omega_zeta,min (F_zeta - F_zeta*) on
-    B_zeta, for fixed theta_2.
+    r"""$(1/2) \|\nabla_\phi F_\zeta\|^2 \geq 2 \beta^2 \mu_\zeta \omega_{\zeta, \min} (F_\zeta -
+    F_\zeta^*)$ on $B_\zeta$, for fixed $\theta_2$.
 
     Where: Section 6, Lemma zeta_empirical_pl; the constant is in its proof.
 
-    Assumes: the empirical zeta-Jacobian condition (iii), J_zeta J_zeta' >= mu_zeta I.
+    Assumes: the empirical $\zeta$-Jacobian condition (iii), $J_\zeta J_\zeta' \geq \mu_\zeta I$.
 
-    Decided: the gradient in outputs is 2 beta^2 W (zeta - y-bar), and so is the library's. Checked
-    relative to zero, at most F_zeta*, with the pairs of the anchor observations, where the
-    objective has zeta. Attained at one group; for ascent on -F_zeta the same with the sign changed.
+    Decided: the gradient in outputs is $2 \beta^2 W (\zeta - \bar y)$, and so is the library's.
+    Checked relative to zero, at most $F_\zeta^*$, with the pairs of the anchor observations, where
+    the objective has $\zeta$. Attained at one group; for ascent on $-F_\zeta$ the same with the
+    sign changed.
     """
     (sample, q), family = regression
     theta, jacobian = family.theta, family.jacobian()
@@ -181,23 +187,25 @@ def _one_never_taken(odds: float) -> fits.Fit:
     rejected_at=lambda: opposed(0.9, 1.0),
     adversary=tightest(_one_never_taken, "thm:bothPL", 0, 10),
     unproved="twice the likelihood's part. The best instance leaves 6 per cent (one state, two "
-    "actions, beta -> 1). A proof would share the Bellman gradient between both terms",
+    r"actions, $\beta \to 1$). A proof would share the Bellman gradient between both "
+    "terms",
 )
 def empirical_risk_pl(fit: fits.Fit, cancelling: bool = True) -> CheckResult:
-    """(1/2) ||grad R_Q||^2 >= c_R (R_Q - R_Q*) on B_Q for R_Q = L_NLL + L_BE, with c_R = mu_Q
-    min{p_- omega_NLL,min / (4 (1 + kappa_perp^2)), gamma_perp^2 omega_BE,min^2 / omega_BE,max}.
+    r"""$(1/2) \|\nabla R_Q\|^2 \geq c_R (R_Q - R_Q^*)$ on $B_Q$ for $R_Q = L_{\mathrm{NLL}} +
+    L_{\mathrm{BE}}$, with $c_R = \mu_Q \min\{p_- \omega_{\mathrm{NLL}, \min} / (4 (1 +
+    \kappa_\perp^2)), \gamma_\perp^2 \omega_{\mathrm{BE}, \min}^2 / \omega_{\mathrm{BE}, \max}\}$.
 
     Where: Section 6, Theorem bothPL; the constant is in its proof.
 
     Assumes: the empirical Jacobian condition.
 
-    Decided: the lemmas of the two terms and auto_cancellation_control. The library's gradient is J'
-    times the oracle's of the two. Checked relative to the empirical entropy, at most R_Q*. That
-    entropy is the infimum of R_Q over all tables. The infimum is not attained where a state lacks
-    an action in the data. In that case R_Q* is the least value on the ball. The other half of the
-    theorem is lem:zeta_empirical_pl. The weights are the appendix's 1 / N_BE, not the objective's 1
-    / N. For one state and one action the sum has twice c_R; the least found is 1.57 times (two
-    actions, one of them never taken).
+    Decided: the lemmas of the two terms and Lemma auto_cancellation_control. The library's gradient
+    is $J'$ times the oracle's of the two. Checked relative to the empirical entropy, at most
+    $R_Q^*$. That entropy is the infimum of $R_Q$ over all tables. The infimum is not attained where
+    a state lacks an action in the data. In that case $R_Q^*$ is the least value on the ball. The
+    other half of the theorem is `lem:zeta_empirical_pl`. The weights are the appendix's $1 /
+    N_{\mathrm{BE}}$, not the objective's $1 / N$. For one state and one action the sum has twice
+    $c_R$; the least found is 1.57 times (two actions, one of them never taken).
     """
     constants = polyak.constants(fit.sample, fit.table)
     constant = constants.combined if cancelling else min(constants.nll, constants.bellman)
@@ -213,11 +221,12 @@ def solvable(draw: st.DrawFn) -> Empirical:
 
 
 def profile_and_risk(data: Empirical, over_all_rows: bool = True) -> CheckResult:
-    """g-hat_N = L_NLL + (N_BE / N) L_BE. It has the minimisers of R-hat_Q if B_zeta holds the best
-    phi for every theta in B_Q, and if a minimiser is inside B_Q. For g-hat_N take omega_j^BE =
-    m_j / N in the constant of Theorem bothPL.
+    r"""$\hat g_N = L_{\mathrm{NLL}} + (N_{\mathrm{BE}} / N) L_{\mathrm{BE}}$. It has the minimisers
+    of $\hat R_Q$ if $B_\zeta$ holds the best $\phi$ for every $\theta$ in $B_Q$, and if a minimiser
+    is inside $B_Q$. For $\hat g_N$ take $\omega_j^{\mathrm{BE}} = m_j / N$ in the constant of
+    Theorem bothPL.
 
-    Decided: at a minimiser inside B_Q (ii) makes the gradient in the outputs zero. Then the
+    Decided: at a minimiser inside $B_Q$ (ii) makes the gradient in the outputs zero. Then the
     residual at each anchor pair is zero, and so is the gradient of the likelihood. So both terms
     are least at once, whatever their weights. Where every action was taken in every state, the
     check has the identity. It also has the two values at the joint solution in closed form: both
@@ -248,32 +257,35 @@ def _narrow() -> Array:
 
 @claim.holds_if(
     "sec:GlobalConv.g-equals-R",
-    condition="B_zeta holds the best phi for every theta in B_Q, as the text means, and a minimiser"
-    " is inside B_Q",
+    condition=r"$B_\zeta$ holds the best $\phi$ for every $\theta$ in $B_Q$, as the text means, "
+    "and a minimiser is inside $B_Q$",
     instances=solvable(),
     counterexample=_narrow,
-    text="One state, one action (the anchor), r = 0, beta = .7, tables, |Q| <= 3 and |zeta| <= 1: f"
-    " = (.3 Q)^2 - .49 (Q - zeta)^2.\nAt Q = 3 the best zeta in the ball is 1, so g = .81 - 1.96 <"
-    " 0 = g(0): g is least at the ends.\nR = (.3 Q)^2 is {observed:.2f} there; its minimum is"
-    " {bound:.0f}.",
+    text=(
+        r"One state, one action (the anchor), $r = 0$, $\beta = .7$, tables, $|Q| \leq 3$ and "
+        r"$|\zeta| \leq 1$: $f = (.3 Q)^2 - .49 (Q - \zeta)^2$.",
+        r"At $Q = 3$ the best $\zeta$ in the ball is 1, so $g = .81 - 1.96 < 0 = g(0)$: $g$ is "
+        "least at the ends.",
+        "$R = (.3 Q)^2$ is {observed:.2f} there; its minimum is {bound:.0f}.",
+    ),
     corrected=profile_and_risk,
     broken="the Bellman term of g-hat_N divided by N_BE, as in the appendix, not by N",
     rejected={"over_all_rows": False},
     rejected_at=lambda: Empirical(one_state([1, 1], 1.0, 0.9), np.zeros((1, 2))),
 )
 def profile_is_risk(tables_of_q: Array) -> CheckResult:
-    """Up to constants that do not affect the minimization over theta, g-hat_N is the R-hat_Q of
-    Theorem bothPL.
+    r"""Up to constants that do not affect the minimization over $\theta$, $\hat g_N$ is the $\hat
+    R_Q$ of Theorem bothPL.
 
-    Where: Section 6.2, after the definition of S-hat_N; g-hat_N is a maximum over B_zeta, and
-    f-hat_N divides both terms by N. R-hat_Q has the weights m_j / N_BE of the appendix on grouped
-    notation.
+    Where: Section 6.2, after the definition of $\hat S_N$; $\hat g_N$ is a maximum over $B_\zeta$,
+    and $\hat f_N$ divides both terms by $N$. $\hat R_Q$ has the weights $m_j / N_{\mathrm{BE}}$ of
+    the appendix on grouped notation.
 
     Assumes: Assumption nonSingularJac, whose balls hold the iterates and the empirical minimisers.
 
-    Decided: a remark, no false statement. The maximum over phi is meant to be the conditional mean,
-    and the assumption says nothing of minimisers on the boundary. With both added it is true,
-    although the factor N_BE / N stands before one of the two terms.
+    Decided: a remark, no false statement. The maximum over $\phi$ is meant to be the conditional
+    mean, and the assumption says nothing of minimisers on the boundary. With both added it is true,
+    although the factor $N_{\mathrm{BE}} / N$ stands before one of the two terms.
     """
     sample, zeta = one_state([1], discount=0.7), np.clip(tables_of_q, -1, 1)
     q = [np.full((1, 1), x) for x in tables_of_q]

@@ -97,18 +97,18 @@ def _minimisers(design: Draws, moves: Array, free: float | None) -> Array:
 
 
 def finite_state_rate(design: Draws, free: float | None = None, share: float = 1.0) -> CheckResult:
-    """Take finitely many states K, two actions, tables with p-hat >= p_-, with pi* >= p_-, and N
-    draws from d*. Let Q-hat be the empirical minimiser. A state without observations is given p-hat
-    = 1/2, and one without anchor observations is taken to stay where it is, since the data leave
-    both free. Then N E[R_exp(Q-hat) - R_exp(Q*)] <= C, C = K [1/(2 p_- (1 - p_-)) + log 2 +
-    beta^2 B^2 (2 K + 4)], B = (|r(., a_s)| - log p_-)/(1 - beta). C grows like K^2: nothing
-    follows for continuous states.
+    r"""Take finitely many states $K$, two actions, tables with $\hat p \geq p_-$, with $\pi^* \geq
+    p_-$, and $N$ draws from $d^*$. Let $\hat Q$ be the empirical minimiser. A state without
+    observations is given $\hat p = 1/2$, and one without anchor observations is taken to stay where
+    it is, since the data leave both free. Then $N E[R_{\exp}(\hat Q) - R_{\exp}(Q^*)] \leq C$, $C =
+    K [1/(2 p_- (1 - p_-)) + \log 2 + \beta^2 B^2 (2 K + 4)]$, $B = (|r(\cdot, a_s)| - \log p_-)/(1
+    - \beta)$. $C$ grows like $K^2$: nothing follows for continuous states.
 
-    Decided: p-hat has mean squared error of order 1/(N d(s)), and the residual at Q-hat is beta
-    (P - P-hat) V-hat, of order 1/(N d(s) pi(a_s|s)); the weights cancel. The expectation is exact,
-    over all samples of size N, with the library's risk. Both provisos are needed: a free level set
-    to 1,000 breaks the bound, as do frequencies of zero (infinite risk). C is 6.5 times too large
-    at the worst world found, one state at N = 40.
+    Decided: $\hat p$ has mean squared error of order $1/(N d(s))$, and the residual at $\hat Q$ is
+    $\beta (P - \hat P) \hat V$, of order $1/(N d(s) \pi(a_s|s))$; the weights cancel. The
+    expectation is exact, over all samples of size $N$, with the library's risk. Both provisos are
+    needed: a free level set to 1,000 breaks the bound, as do frequencies of zero (infinite risk).
+    $C$ is 6.5 times too large at the worst world found, one state at $N = 40$.
     """
     mdp, states = design.mdp, len(design.mdp.initial)
     joint = mdp.discounted_occupancy()[:, :, None] * np.swapaxes(mdp.transition, 0, 1)
@@ -143,39 +143,44 @@ def _four_states() -> Fixed:
 
 @claim.vacuous(
     "prop:linConvergence.population-rate",
-    condition="finitely many states, so that a class may stay fixed while N grows. Where states"
-    " never repeat, (ii) needs d_theta >= |A| x (number of sampled states), and no fixed class has"
-    " it from some N on",
+    condition="finitely many states, so that a class may stay fixed while $N$ grows. Where "
+    r"states never repeat, (ii) needs $d_\theta \geq |A|$ times the number of sampled "
+    "states, and no fixed class has it from some $N$ on",
     instances=draws(),
     cost=3,
     counterexample=_four_states,
-    text="S = [0, 1], states with a density, two actions. The class: steps on three cells, Q*"
-    " among them, so six parameters for every N.\nN = 3: four states, of which two lie in one cell."
-    " The rank of J_Q is {observed:.0f}, and (ii) asks for {bound:.0f}.\nEvery fixed class has a"
-    " number of parameters, which |A| (N + 1) exceeds from some N on. Then Theorem 12 assumes what"
-    " is false, and its C/N says nothing.",
+    text=(
+        "$S = [0, 1]$, states with a density, two actions. The class: steps on three cells, "
+        "$Q^*$ among them, so six parameters for every $N$.",
+        "$N = 3$: four states, of which two lie in one cell. The rank of $J_Q$ is "
+        "{observed:.0f}, and (ii) asks for {bound:.0f}.",
+        "Every fixed class has a number of parameters, which $|A| (N + 1)$ exceeds from some "
+        "$N$ on. Then Theorem 12 assumes what is false, and its $C/N$ says nothing.",
+    ),
     corrected=finite_state_rate,
     broken="a tenth of C",
     rejected={"share": 0.1},
     rejected_at=lambda: _one_state(0.0),
     adversary=tightest(_one_state, "prop:linConvergence.population-rate", -1, 1),
-    unproved="half of C: the variances of p-hat and of P-hat are bounded one by one, not together",
+    unproved=r"half of $C$: the variances of $\hat p$ and of $\hat P$ are bounded one by one, "
+    "not together",
 )
 def fixed_class(sample: Fixed) -> CheckResult:
-    """As T -> infinity "E |Q - Q*|_{2,*}^2 = ... + O(1/N)", and with it the population excess risk,
-    for a class that stays fixed as N grows: Assumption nonSingularJac (ii) holds for it at every N.
+    r"""As $T \to \infty$, "$E |Q - Q^*|_{2,\cdot}^2 = \dots + O(1/N)$", and with it the population
+    excess risk, for a class that stays fixed as $N$ grows: Assumption nonSingularJac (ii) holds for
+    it at every $N$.
 
     Where: Theorem distributional_q_bound, second display, "the statistical contribution is
-    O(N^(-1/2))"; "formulated for continuous state spaces". The last display of Theorem
-    linConvergence, (1 + L/rho) G (... + C/N), has C problem-dependent and rho <= 2 beta^2 mu_zeta /
-    N where states do not repeat: empty there, not false.
+    $O(N^{-1/2})$"; "formulated for continuous state spaces". The last display of Theorem
+    linConvergence, $(1 + L/\rho) G (\dots + C/N)$, has $C$ problem-dependent and $\rho \leq 2
+    \beta^2 \mu_\zeta / N$ where states do not repeat: empty there, not false.
 
-    Assumes: Assumptions realizability and nonSingularJac; a class that does not change with N.
+    Assumes: Assumptions realizability and nonSingularJac; a class that does not change with $N$.
 
-    Decided: where no state repeats, (ii) holds for the given sample only if the class has |A|
-    parameters for each sampled state. So for a fixed class it fails from some N on, and the display
-    is empty as N grows. The paper does not say that the class may grow with N; that reading is
-    prop:linConvergence.growing-class. The check is the rank of J_Q, of zeros and ones.
+    Decided: where no state repeats, (ii) holds for the given sample only if the class has $|A|$
+    parameters for each sampled state. So for a fixed class it fails from some $N$ on, and the
+    display is empty as $N$ grows. The paper does not say that the class may grow with $N$; that
+    reading is prop:linConvergence.growing-class. The check is the rank of $J_Q$, of zeros and ones.
     """
     cell = (sample.cells * sample.states).astype(int)
     rows = np.kron(np.eye(sample.cells)[cell], np.eye(2))
@@ -209,42 +214,46 @@ def _twenty_transitions() -> Cells:
     instances=draws(),
     cost=3,
     counterexample=_twenty_transitions,
-    text="States uniform on [0, 1] whatever was done, pi* = (1/4, 3/4), beta = 1/2, r = (0, log 3)"
-    " with the first action as anchor, steps on K = 2 (N+1)^2 cells, theta_0 = 0. (ii) holds iff"
-    f" the N + 1 sampled states lie in different cells: N = 20, K = {2 * 21**2}: probability"
-    f" {np.prod(1 - np.arange(21) / 882):.2f}.\n"
-    "Gradients leave Q = 0 in the K - N - 1 other cells; so for every N the excess is "
-    "at least (1 - 1/(2N+2)) KL(pi* || 1/2) > .0981, as KL"
-    f" = {entropy([1 / 4, 3 / 4], [1 / 2, 1 / 2]):.4f}.\n"
-    "Others exact: N x excess = {observed:.2f} (the likelihood's part"
-    f" {20 * (1 - 21 / 882) * entropy([1 / 4, 3 / 4], [1 / 2, 1 / 2]):.2f}), not <= C ="
-    " {bound:.0f}; for any C take N > C/.0981.",
+    text=(
+        r"States uniform on $[0, 1]$ whatever was done, $\pi^* = (1/4, 3/4)$, $\beta = 1/2$, $r "
+        r"= (0, \log 3)$ with the first action as anchor, steps on $K = 2 (N+1)^2$ cells, "
+        r"$\theta_0 = 0$. (ii) holds iff the $N + 1$ sampled states lie in different cells: $N = "
+        f"20$, $K = {2 * 21**2}$: probability {np.prod(1 - np.arange(21) / 882):.2f}.",
+        "Gradients leave $Q = 0$ in the $K - N - 1$ other cells; so for every $N$ the excess is "
+        r"at least $(1 - 1/(2N+2)) \mathrm{{KL}}(\pi^* \| 1/2) > .0981$, as $\mathrm{{KL}} = "
+        f"{entropy([1 / 4, 3 / 4], [1 / 2, 1 / 2]):.4f}$.",
+        "Others exact: $N$ times the excess is {observed:.2f} (the likelihood's part "
+        f"{20 * (1 - 21 / 882) * entropy([1 / 4, 3 / 4], [1 / 2, 1 / 2]):.2f}"
+        "), not "
+        r"$\leq C = {bound:.0f}$; for any $C$ take $N > C/.0981$.",
+    ),
     corrected=finite_state_rate,
     broken="a tenth of C",
     rejected={"share": 0.1},
     rejected_at=lambda: _one_state(0.0),
     adversary=tightest(_one_state, "prop:linConvergence.growing-class", -1, 1),
-    unproved="half of C: the variances of p-hat and of P-hat are bounded one by one, not together",
-    inferred="the paper does not say that the class may grow with N, which no other class can where"
-    " states never repeat",
+    unproved=r"half of $C$: the variances of $\hat p$ and of $\hat P$ are bounded one by one, "
+    "not together",
+    inferred="the paper does not say that the class may grow with $N$, which no other class can "
+    "where states never repeat",
 )
 def growing_class(design: Cells) -> CheckResult:
-    """As T -> infinity "E |Q - Q*|_{2,*}^2 = ... + O(1/N)", and with it the population excess risk,
-    for classes that grow with N, with one constant for all N.
+    r"""As $T \to \infty$, "$E |Q - Q^*|_{2,\cdot}^2 = \dots + O(1/N)$", and with it the population
+    excess risk, for classes that grow with $N$, with one constant for all $N$.
 
     Where: Theorem distributional_q_bound, second display, "the statistical contribution is
-    O(N^(-1/2))"; "formulated for continuous state spaces".
+    $O(N^{-1/2})$"; "formulated for continuous state spaces".
 
     Assumes: Assumptions realizability and nonSingularJac.
 
-    Decided: where states never repeat, only a class that grows with N satisfies (ii) at every N
+    Decided: where states never repeat, only a class that grows with $N$ satisfies (ii) at every $N$
     (prop:linConvergence.population-rate). It interpolates, and nothing ties it down between the
-    sampled states. If C may grow with the class, O(1/N) is no rate. The NLL's excess is a KL. It is
-    at most |Q - Q*|_{2,*}^2, as it is 1/2-smooth in the logits and pi* >= 1/4. So where the NLL's
-    excess does not fall, the error of Q does not fall either. The theorem cited for the display is
-    not examined. The check takes the library's risk of a lucky outcome, which is exact in N + 1
-    cells and has theta_0 in the others. The NLL's part of N x excess is .1277 N. No sample makes
-    this part smaller.
+    sampled states. If $C$ may grow with the class, $O(1/N)$ is no rate. The NLL's excess is a KL.
+    It is at most $|Q - Q^*|_{2,\cdot}^2$, as it is 1/2-smooth in the logits and $\pi^* \geq 1/4$.
+    So where the NLL's excess does not fall, the error of $Q$ does not fall either. The theorem
+    cited for the display is not examined. The check takes the library's risk of a lucky outcome,
+    which is exact in $N + 1$ cells and has $\theta_0$ in the others. The NLL's part of $N$ times
+    the excess is $.1277 N$. No sample makes this part smaller.
     """
     q = np.zeros_like(design.mdp.solution.q)
     q[: design.number + 1] = design.mdp.solution.q[: design.number + 1]
@@ -279,18 +288,18 @@ def rates(draw: st.DrawFn) -> Rates:
     rejected_at=lambda: Rates(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5, 100, 100),
 )
 def exponents(terms: Rates, power: float = 0.5) -> CheckResult:
-    """If E |Q - Q*|^2 <= C_id [(1 + L/rho) G eps + nu / (gamma_0 + T)], eps = O((c_2 + T)^-alpha)
-    + C/N, then (E |Q - Q*|^2)^(1/2) = O((c_2 + T)^(-alpha/2)) + O(N^(-1/2)) + O(T^(-1/2)); with
-    alpha = 1/2 the first is O(T^(-1/4)).
+    r"""If $E |Q - Q^*|^2 \leq C_{\mathrm{id}} [(1 + L/\rho) G \epsilon + \nu / (\gamma_0 + T)]$,
+    $\epsilon = O((c_2 + T)^{-\alpha}) + C/N$, then $(E |Q - Q^*|^2)^{1/2} = O((c_2 +
+    T)^{-\alpha/2}) + O(N^{-1/2}) + O(T^{-1/2})$; with $\alpha = 1/2$ the first is $O(T^{-1/4})$.
 
     Where: Theorem distributional_q_bound.
 
-    Assumes: the excess-risk bound of Theorem linConvergence and a finite C_id; constants free of
-    N and T.
+    Assumes: the excess-risk bound of Theorem linConvergence and a finite $C_{\mathrm{id}}$;
+    constants free of $N$ and $T$.
 
-    Decided: (a + b + c)^(1/2) <= a^(1/2) + b^(1/2) + c^(1/2), tight where one term rules. Only the
-    algebra is decided here. Other claims examine rho and C_id: where states never repeat, rho is
-    of order 1/N, and C_id may be infinite.
+    Decided: $(a + b + c)^{1/2} \leq a^{1/2} + b^{1/2} + c^{1/2}$, tight where one term rules. Only
+    the algebra is decided here. Other claims examine $\rho$ and $C_{\mathrm{id}}$: where states
+    never repeat, $\rho$ is of order $1/N$, and $C_{\mathrm{id}}$ may be infinite.
     """
     algorithm, steps = terms.c_2 + terms.t, terms.gamma_0 + terms.t
     excess = terms.outer * (terms.first * algorithm**-terms.alpha + terms.statistical / terms.n)
@@ -309,28 +318,29 @@ Schedule = tuple[Empirical, float]
 
 @claim.undecidable(
     "intro.quarter-rate",
-    condition="c in alpha = min{1/2, 3 c c_1 / 8} is the PL constant mu_1 of the cited conditions."
-    " The paper calls c problem-dependent and says no more. With this reading alpha = 1/2, and the"
-    " rate follows from Theorem distributional_q_bound, under its assumptions",
+    condition=r"$c$ in $\alpha = \min\{1/2, 3 c c_1 / 8\}$ is the PL constant $\mu_1$ of the "
+    "cited conditions. The paper calls $c$ problem-dependent and says no more. With "
+    r"this reading $\alpha = 1/2$, and the rate follows from Theorem "
+    "distributional_q_bound, under its assumptions",
     instances=st.tuples(empirical(), st.floats(1.0, 1e3, exclude_min=True)),
     broken="c_1 > 1 / mu_1 called enough",
     rejected={"least": 1.0},
     rejected_at=lambda: (Empirical(one_state([1, 1]), np.zeros((1, 2))), 1.01),
 )
 def quarter_rate(schedule: Schedule, least: float = 2.0) -> CheckResult:
-    """The estimate of Q* converges at the rate O(T^(-1/4)) in the number of iterations.
+    r"""The estimate of $Q^*$ converges at the rate $O(T^{-1/4})$ in the number of iterations.
 
-    Where: Section 1, "with O(T^(-1/4)) rate of convergence"; Theorem linConvergence has alpha =
-    min{1/2, 3 c c_1/8}, Theorem distributional_q_bound says "when alpha = 1/2".
+    Where: Section 1, "with $O(T^{-1/4})$ rate of convergence"; Theorem linConvergence has $\alpha =
+    \min\{1/2, 3 c c_1/8\}$, Theorem distributional_q_bound says "when $\alpha = 1/2$".
 
-    Assumes: the bound of Theorem linConvergence, with c the PL constant mu_1 of the cited
-    conditions (it is not defined there): these ask for c_1 > 2 / mu_1.
+    Assumes: the bound of Theorem linConvergence, with $c$ the PL constant $\mu_1$ of the cited
+    conditions (it is not defined there): these ask for $c_1 > 2 / \mu_1$.
 
-    Decided: with this reading c c_1 > 2 > 4/3, and alpha = 1/2. For beta > 1/2 the mu_1 of the
-    cited conditions need not exist (claim optimisation-rate), and another c gives another alpha.
-    c_1 grows with the data, since c is at most mu_Q /
-    (4 |A| n) for n distinct states: c_R <= mu_Q p_- omega_NLL,min / 4, p_- <= 1/|A| and
-    omega_NLL,min <= 1/n. Both on every data set, tables, mu_Q = 1.
+    Decided: with this reading $c c_1 > 2 > 4/3$, and $\alpha = 1/2$. For $\beta > 1/2$ the $\mu_1$
+    of the cited conditions need not exist (claim optimisation-rate), and another $c$ gives another
+    $\alpha$. $c_1$ grows with the data, since $c$ is at most $\mu_Q / (4 |A| n)$ for $n$ distinct
+    states: $c_R \leq \mu_Q p_- \omega_{\mathrm{NLL}, \min} / 4$, $p_- \leq 1/|A|$ and
+    $\omega_{\mathrm{NLL}, \min} \leq 1/n$. Both on every data set, tables, $\mu_Q = 1$.
     """
     (sample, q), times = schedule
     c, why = polyak.constants(sample, q).combined, "rounding of a quotient"

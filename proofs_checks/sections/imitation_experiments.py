@@ -28,13 +28,13 @@ def _score(row: str, episodes: int) -> float:
 
 
 def bc_mostly_ahead(game: Game, episodes: int = 100) -> CheckResult:
-    """Of the 15 cells of Table 4, BC is ahead of ERM-IRL in 8, equal in 5 (Cartpole) and behind in
+    r"""Of the 15 cells of Table 4, BC is ahead of ERM-IRL in 8, equal in 5 (Cartpole) and behind in
     2. Beyond the noise of 100 episodes, at 5 %, it is ahead in one cell (Lunar Lander, 7
     trajectories). It is behind in one (Lunar Lander, 1 trajectory).
 
-    Decided: differences over sqrt((sd^2 + sd^2) / 100): 2.55 and -2.27 at these two, at most 1.47
-    elsewhere, so the same at any level from 2.4 to 14 %. How much one training run differs from
-    the next, the paper does not report.
+    Decided: differences over $\sqrt{(\text{sd}^2 + \text{sd}^2) / 100}$: 2.55 and -2.27 at these
+    two, at most 1.47 elsewhere, so the same at any level from 2.4 to 14 %. How much one training
+    run differs from the next, the paper does not report.
     """
     (row, critical), leads = game, [_lead(row) for row in GAMES]
     ahead, behind = sum(d > 0 for d in leads), sum(d < 0 for d in leads)
@@ -52,9 +52,12 @@ def bc_mostly_ahead(game: Game, episodes: int = 100) -> CheckResult:
     "text.bc-consistently-better",
     instances=st.tuples(st.sampled_from(GAMES), st.floats(1.48, 2.26)),
     counterexample=lambda: ("LunarLander-v2/1", 1.96),
-    text="Lunar Lander, 1 trajectory: Gladius 107.30 (in bold), BC 103.38, larger is better.\n"
-    "BC's lead: {observed:.2f}, 2.27 standard errors of 100 episodes; with 3 trajectories "
-    "-2.18.\nCartpole: equal in all five cells.",
+    text=(
+        "Lunar Lander, 1 trajectory: Gladius 107.30 (in bold), BC 103.38, larger is better.",
+        "BC's lead: {observed:.2f}, 2.27 standard errors of 100 episodes; with 3 trajectories "
+        "-2.18.",
+        "Cartpole: equal in all five cells.",
+    ),
     corrected=bc_mostly_ahead,
     broken="the deviations of episodes taken for standard errors of their mean",
     rejected={"episodes": 1},

@@ -72,14 +72,14 @@ def _tolerance(pair: Revisit) -> float:
 
 
 def reward_costs_zeta(pair: Revisit, power: float = 1.0) -> CheckResult:
-    """Given Q* without error, at a pair with n(s, a) independent observations, the tabular r-hat =
-    Q* - beta zeta-hat has mean r(s, a). Its mean squared error there is beta^2 Var(V*(s') | s,
-    a)/n(s, a). There is no further statistical cost where V*(s') is certain given (s, a), as under
-    deterministic transitions. Otherwise the cost is that of zeta-hat. There is no further
-    computation, since GLADIUS has fitted zeta already.
+    r"""Given $Q^*$ without error, at a pair with $n(s, a)$ independent observations, the tabular
+    $\hat r = Q^* - \beta \hat\zeta$ has mean $r(s, a)$. Its mean squared error there is $\beta^2
+    \mathrm{Var}(V^*(s') \mid s, a)/n(s, a)$. There is no further statistical cost where $V^*(s')$
+    is certain given $(s, a)$, as under deterministic transitions. Otherwise the cost is that of
+    $\hat\zeta$. There is no further computation, since GLADIUS has fitted $\zeta$ already.
 
-    Decided: zeta-hat is a mean of n independent V*(s'). All data sets are enumerated and the
-    library's zeta-hat compared with the variance in exact arithmetic.
+    Decided: $\hat\zeta$ is a mean of $n$ independent $V^*(s')$. All data sets are enumerated and
+    the library's $\hat\zeta$ compared with the variance in exact arithmetic.
     """
     bias, square = _errors(pair)
     variance = pair.chances @ (pair.v - pair.chances @ pair.v) ** 2
@@ -97,28 +97,33 @@ def _even_chance() -> Revisit:
 
 @claim.holds_if(
     "intro.reward-no-extra-cost",
-    condition="V*(s') is certain given (s, a), as under deterministic transitions",
+    condition="$V^*(s')$ is certain given $(s, a)$, as under deterministic transitions",
     instances=revisits(),
     counterexample=_even_chance,
-    text="beta = 1/2; (s, a), not the anchor, leads to V* = 0 or 2, each with 1/2, and is seen "
-    "once.\nQ* is given exactly, r = Q* - 1/2; zeta-hat is 0 or 2, so r-hat - r is 1/2 or "
-    "-1/2.\nIts mean square is {observed:.2f} (1/(4n) after n visits), not {bound:.0f}.",
+    text=(
+        r"$\beta = 1/2$; $(s, a)$, not the anchor, leads to $V^* = 0$ or 2, each with 1/2, and "
+        "is seen once.",
+        r"$Q^*$ is given exactly, $r = Q^* - 1/2$; $\hat\zeta$ is 0 or 2, so $\hat r - r$ is 1/2 "
+        "or -1/2.",
+        "Its mean square is {observed:.2f} (1/(4n) after $n$ visits), not {bound:.0f}.",
+    ),
     corrected=reward_costs_zeta,
     broken="beta Var(V*(s'))/n: one factor beta is missing",
     rejected={"power": 0.5},
 )
 def reward_no_extra_cost(pair: Revisit) -> CheckResult:
-    """Given the estimated Q*, the reward is computed with no extra statistical cost: with Q-hat
-    = Q* the error of r-hat = Q-hat - beta zeta-hat is zero.
+    r"""Given the estimated $Q^*$, the reward is computed with no extra statistical cost: with $\hat
+    Q = Q^*$ the error of $\hat r = \hat Q - \beta \hat\zeta$ is zero.
 
-    Where: Section 1: "the true reward function can be computed from the estimated Q* with no extra
-    statistical or computational cost, given the estimated Q* function"; Algorithm 1, last line.
+    Where: Section 1: "the true reward function can be computed from the estimated $Q^*$ with no
+    extra statistical or computational cost, given the estimated $Q^*$ function"; Algorithm 1, last
+    line.
 
-    Assumes: zeta-hat is the least-squares zeta of the data, and Q-hat = Q*.
+    Assumes: $\hat\zeta$ is the least-squares $\zeta$ of the data, and $\hat Q = Q^*$.
 
-    Decided: r at a pair other than the anchor's needs E[V*(s') | s, a], which Q* does not tell.
-    The sentence is true of computation and of the number of data used, and the rate stays
-    N^(-1/2); it is not true of the error. The mean square over all data sets is enumerated.
+    Decided: $r$ at a pair other than the anchor's needs $E[V^*(s') \mid s, a]$, which $Q^*$ does
+    not tell. The sentence is true of computation and of the number of data used, and the rate stays
+    $N^{-1/2}$; it is not true of the error. The mean square over all data sets is enumerated.
     """
     return at_most(_errors(pair)[1], 0.0, _tolerance(pair), SQUARES)
 
@@ -177,14 +182,16 @@ def _reaches(theta: Array, goal: Array) -> CheckResult:
 
 
 def parameter_if_injective(family: LinearProblem, from_start: float = 1.0) -> CheckResult:
-    """Up to statistical error the minimisers of the risk have Q_theta = Q* on S-bar x A. They are
-    the true parameter alone where theta -> Q_theta is one-to-one there. Otherwise every theta with
-    Q_theta = Q* is as good. Which one is found depends on the start theta_0. In a linear class it
-    is the one nearest to theta_0, if descent tends to a minimiser.
+    r"""Up to statistical error the minimisers of the risk have $Q_\theta = Q^*$ on $\bar S \times
+    A$. They are the true parameter alone where $\theta \to Q_\theta$ is one-to-one there. Otherwise
+    every $\theta$ with $Q_\theta = Q^*$ is as good. Which one is found depends on the start
+    $\theta_0$. In a linear class it is the one nearest to $\theta_0$, if descent tends to a
+    minimiser.
 
-    Decided: the risk depends on theta through Q_theta alone. It is minimised by gradients from a
-    drawn start, in classes with as many parameters as pairs or more, and the end compared with
-    theta_0 + pinv(Phi)(Q* - Phi theta_0), and with theta* where Phi is invertible.
+    Decided: the risk depends on $\theta$ through $Q_\theta$ alone. It is minimised by gradients
+    from a drawn start, in classes with as many parameters as pairs or more, and the end compared
+    with $\theta_0 + \text{pinv}(\Phi)(Q^* - \Phi \theta_0)$, and with $\theta^*$ where $\Phi$ is
+    invertible.
     """
     theta, origin = _minimiser(family), from_start * family.start
     gap = family.features @ (family.truth - origin)
@@ -203,12 +210,16 @@ def _twice_the_same(start: tuple[float, float] = (0.0, 0.0)) -> LinearProblem:
 
 @claim.holds_if(
     "intro.true-parameter",
-    condition="theta -> Q_theta is one-to-one on S-bar x A",
+    condition=r"$\theta \to Q_\theta$ is one-to-one on $\bar S \times A$",
     instances=linear_problems(),
     counterexample=_twice_the_same,
-    text="One state, one action, r = 1, beta = 1/2: Q* = 2. Q = theta_1 + theta_2, J J' = 2.\n"
-    "The risk (1 - (theta_1 + theta_2)/2)^2 has equal slopes: (0, 0) is led to (1, 1).\n"
-    "theta* = (2, 0), equally true, is {observed:.0f} off in each entry, not {bound:.0f}.",
+    text=(
+        r"One state, one action, $r = 1$, $\beta = 1/2$: $Q^* = 2$. $Q = \theta_1 + \theta_2$, "
+        "$J J' = 2$.",
+        r"The risk $(1 - (\theta_1 + \theta_2)/2)^2$ has equal slopes: (0, 0) is led to (1, 1).",
+        r"$\theta^* = (2, 0)$, equally true, is {observed:.0f} off in each entry, not "
+        "{bound:.0f}.",
+    ),
     corrected=parameter_if_injective,
     broken="the theta of least norm in place of the one nearest to the start",
     rejected={"from_start": 0.0},
@@ -216,18 +227,18 @@ def _twice_the_same(start: tuple[float, float] = (0.0, 0.0)) -> LinearProblem:
     cost=5,
 )
 def true_parameter(family: LinearProblem) -> CheckResult:
-    """GLADIUS finds the true parameter theta for Q*, up to statistical error.
+    r"""GLADIUS finds the true parameter $\theta$ for $Q^*$, up to statistical error.
 
-    Where: Section 1, "This method provably finds the true parameter theta for Q* estimation (up to
-    statistical error ...)"; Section 2, on Table lit's rates, "the estimated parameter theta-hat
-    converges to the true parameter theta*".
+    Where: Section 1, "This method provably finds the true parameter $\theta$ for $Q^*$ estimation
+    (up to statistical error ...)"; Section 2, on Table lit's rates, "the estimated parameter
+    $\hat\theta$ converges to the true parameter $\theta^*$".
 
-    Assumes: realizability (some theta* has Q_theta* = Q*), the empirical Jacobian condition
-    J J' >= mu I, infinitely much data.
+    Assumes: realizability (some $\theta^*$ has $Q_{\theta^*} = Q^*$), the empirical Jacobian
+    condition $J J' \geq \mu I$, infinitely much data.
 
     Decided: the paper avoids the full-column-rank condition on purpose, and its wide networks have
-    more parameters than pairs, so that theta* is one of many. Theorem linConvergence, which bounds
-    the distance to the set of minimisers, says it rightly.
+    more parameters than pairs, so that $\theta^*$ is one of many. Theorem linConvergence, which
+    bounds the distance to the set of minimisers, says it rightly.
     """
     return _reaches(_minimiser(family), family.truth)
 
@@ -262,12 +273,13 @@ def _above(candidate: Shifted, fixed_zeta: bool = False, power: int = 2) -> Chec
 
 
 def minimax(candidate: Shifted) -> CheckResult:
-    """Q* is the unique solution on S-bar of min_Q max_zeta f(Q, zeta). For beta > 1/2, (Q*, zeta*)
-    is stationary but no saddle point: f(Q* + c, zeta*) is f(Q*, zeta*) + (1 - 2 beta) c^2 P(a =
-    a_s). Then there is no saddle point at all, for the Q of one would be Q* on S-bar.
+    r"""$Q^*$ is the unique solution on $\bar S$ of $\min_Q \max_\zeta f(Q, \zeta)$. For $\beta >
+    1/2$, $(Q^*, \zeta^*)$ is stationary but no saddle point: $f(Q^* + c, \zeta^*)$ is $f(Q^*,
+    \zeta^*) + (1 - 2 \beta) c^2 P(a = a_s)$. Then there is no saddle point at all, for the $Q$ of
+    one would be $Q^*$ on $\bar S$.
 
-    Decided: max_zeta f(Q, zeta) against the expert's mean entropy on every instance, equal at Q*;
-    the shift by c = 1 against its closed form.
+    Decided: $\max_\zeta f(Q, \zeta)$ against the expert's mean entropy on every instance, equal at
+    $Q^*$; the shift by $c = 1$ against its closed form.
     """
     mdp, q = candidate[0], candidate[0].solution.q
     star, shifted = (_risk(mdp, q + c, fixed_zeta=True).total()[0] for c in (0, 1))
@@ -287,10 +299,13 @@ def _shift_by_one() -> Shifted:
     "intro.unique-saddle",
     instances=shifted(),
     counterexample=_shift_by_one,
-    text="One state, two actions, beta = .95, r = -beta log 2 for both: Q* = 0, V* = zeta* ="
-    " log 2, f(Q*, zeta*) = log 2 = {bound:.4f}.\nA saddle point needs f(Q, zeta*) >= that for"
-    " every Q. At Q = 1: NLL log 2, TD error (1 - beta)^2, V - zeta* = 1, P(a = a_s) = 1/2:\n"
-    "f(1, zeta*) = log 2 + (1 - 2 beta)/2 = {observed:.4f}.",
+    text=(
+        r"One state, two actions, $\beta = .95$, $r = -\beta \log 2$ for both: $Q^* = 0$, $V^* = "
+        r"\zeta^* = \log 2$, $f(Q^*, \zeta^*) = \log 2 = {bound:.4f}$.",
+        r"A saddle point needs $f(Q, \zeta^*) \geq$ that for every $Q$. At $Q = 1$: NLL log 2, "
+        r"TD error $(1 - \beta)^2$, $V - \zeta^* = 1$, $P(a = a_s) = 1/2$:",
+        r"$f(1, \zeta^*) = \log 2 + (1 - 2 \beta)/2 = {observed:.4f}$.",
+    ),
     corrected=minimax,
     broken="beta for beta^2 before the auxiliary term",
     rejected=lambda candidate: _above(candidate, power=1),
@@ -300,16 +315,16 @@ def _shift_by_one() -> Shifted:
     ),
 )
 def saddle_point(candidate: Shifted) -> CheckResult:
-    """The true Q* (with its zeta*) is the unique saddle point of the min-max problem:
-    f(Q*, zeta) <= f(Q*, zeta*) <= f(Q, zeta*) for all Q and zeta.
+    r"""The true $Q^*$ (with its $\zeta^*$) is the unique saddle point of the min-max problem:
+    $f(Q^*, \zeta) \leq f(Q^*, \zeta^*) \leq f(Q, \zeta^*)$ for all $Q$ and $\zeta$.
 
-    Where: Section 1, first contribution: "provably converges to the true Q*, which is the unique
+    Where: Section 1, first contribution: "provably converges to the true $Q^*$, which is the unique
     saddle point of the problem"; the problem is Equation AlgoOpt.
 
     Assumes: Assumptions IRLoptimaldecision and anchor.
 
-    Decided: zeta* fixed, a common shift of Q by c adds (1 - beta)^2 c^2 - beta^2 c^2 on anchor
-    observations; the right-hand inequality fails for beta > 1/2.
+    Decided: $\zeta^*$ fixed, a common shift of $Q$ by $c$ adds $(1 - \beta)^2 c^2 - \beta^2 c^2$ on
+    anchor observations; the right-hand inequality fails for $\beta > 1/2$.
     """
     return _above(candidate, fixed_zeta=True)
 
@@ -352,16 +367,17 @@ _POSITIVE = st.fractions(Fraction(1, 8), 3, max_denominator=8)
     rejected_at=lambda: Valleys(_ONE, _ONE, _ZERO, _ZERO, (_ONE, 2 * _ONE)),
 )
 def sum_of_pl(valleys: Valleys, curved: bool = True) -> CheckResult:
-    """The sum of two PL functions is not necessarily PL.
+    r"""The sum of two PL functions is not necessarily PL.
 
     Where: Section 1, footnote to the second contribution.
 
     Assumes: nothing.
 
-    Decided: f1 = y^2 and f2 = (y - x^2 + 1)^2 have (1/2)|grad f|^2 = 2 f (1 + slope^2) >= 2 f, so
-    both are PL with constant 2, and both are zero at (1, 0) and (-1, 0). At (0, -1/2) the gradients
-    are (0, -1) and (0, 1), so the sum is stationary there. Its value there is 1/2, above its least
-    value 0, so no constant will do. Tried on a family of such valleys in exact arithmetic.
+    Decided: $f_1 = y^2$ and $f_2 = (y - x^2 + 1)^2$ have $(1/2)|\nabla f|^2 = 2 f (1 +
+    \text{slope}^2) \geq 2 f$, so both are PL with constant 2, and both are zero at (1, 0) and (-1,
+    0). At (0, -1/2) the gradients are (0, -1) and (0, 1), so the sum is stationary there. Its value
+    there is 1/2, above its least value 0, so no constant will do. Tried on a family of such valleys
+    in exact arithmetic.
     """
     why = "exact arithmetic in fractions"
     results = []

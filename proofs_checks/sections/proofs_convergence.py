@@ -31,14 +31,15 @@ def _curvature(point: Fixed, expected: float) -> CheckResult:
 
 
 def primal_pl(point: Fixed) -> CheckResult:
-    """f-hat_N is PL in phi for each theta. Its profile g-hat_N is PL in theta, if B_zeta holds the
-    best phi for every theta in B_Q. The proof of Yang et al.'s Theorem 3.3 uses this primal-PL.
-    For fixed phi, f-hat_N need not be PL in theta. Along a common shift of Q it is a parabola of
-    curvature 2 (1 - 2 beta) N_BE / N, unbounded below for beta > 1/2. Other data defeat PL at any
-    beta.
+    r"""$\hat f_N$ is PL in $\phi$ for each $\theta$. Its profile $\hat g_N$ is PL in $\theta$, if
+    $B_\zeta$ holds the best $\phi$ for every $\theta$ in $B_Q$. The proof of Yang et al.'s Theorem
+    3.3 uses this primal-PL. For fixed $\phi$, $\hat f_N$ need not be PL in $\theta$. Along a common
+    shift of $Q$ it is a parabola of curvature $2 (1 - 2 \beta) N_{\mathrm{BE}} / N$, unbounded
+    below for $\beta > 1/2$. Other data defeat PL at any $\beta$.
 
-    Decided: second differences of the library's f-hat_N along Q + c on every instance, and the
-    PL inequality of g-hat_N with the constant of Theorem bothPL, omega_j^BE = m_j / N.
+    Decided: second differences of the library's $\hat f_N$ along $Q + c$ on every instance, and the
+    PL inequality of $\hat g_N$ with the constant of Theorem bothPL, $\omega_j^{\mathrm{BE}} = m_j /
+    N$.
     """
     sample, q, _ = point
     p = np.exp(q - value(q)[:, None])[sample.nll_states]
@@ -75,12 +76,16 @@ def _at_the_solution() -> Fixed:
     "prop:linConvergence.two-sided-PL",
     instances=fixed(),
     counterexample=_at_the_solution,
-    text="One state, observations (s,0,s) and (s,1,s), anchor 0, beta = .95, r = -beta log 2. Q* ="
-    " 0 and zeta* = log 2 solve it, so the gradient of f in theta at (Q*, zeta*) is 0.\nFor fixed"
-    " zeta*, f(Q* + c, zeta*) - f(Q*, zeta*) = (c^2/2)((1 - beta)^2 - beta^2) = (1 - 2 beta) c^2/2"
-    " = -0.45 c^2. So Q* does not minimise f(., zeta*), however small the ball (here c = 1).\n"
-    "Half the squared gradient is {observed:.1e}. It is not >= mu times 0.45 for any mu > 0 (here"
-    " mu = 1e-9: {bound:.1e}).",
+    text=(
+        r"One state, observations $(s,0,s)$ and $(s,1,s)$, anchor 0, $\beta = .95$, $r = -\beta "
+        r"\log 2$. $Q^* = 0$ and $\zeta^* = \log 2$ solve it, so the gradient of $f$ in $\theta$ "
+        r"at $(Q^*, \zeta^*)$ is 0.",
+        r"For fixed $\zeta^*$, $f(Q^* + c, \zeta^*) - f(Q^*, \zeta^*) = (c^2/2)((1 - \beta)^2 - "
+        r"\beta^2) = (1 - 2 \beta) c^2/2 = -0.45 c^2$. So $Q^*$ does not minimise $f(\cdot, "
+        r"\zeta^*)$, however small the ball (here $c = 1$).",
+        r"Half the squared gradient is {observed:.1e}. It is not $\geq \mu$ times 0.45 for any "
+        r"$\mu > 0$ (here $\mu = 10^{{-9}}$: {bound:.1e}).",
+    ),
     corrected=primal_pl,
     broken="zeta moving with Q: curvature 2 (1 - beta)^2 N_BE / N, that of the profile",
     rejected=lambda point: _curvature(
@@ -88,21 +93,21 @@ def _at_the_solution() -> Fixed:
     ),
 )
 def two_sided_pl(point: Fixed) -> CheckResult:
-    """The empirical min-max objective f-hat_N(theta, phi) has the two-sided PL structure of Yang
-    et al. (2020): for some mu > 0, (1/2) |grad_theta f|^2 >= mu (f - min_theta f) for every phi,
-    and likewise in phi.
+    r"""The empirical min-max objective $\hat f_N(\theta, \phi)$ has the two-sided PL structure of
+    Yang et al. (2020): for some $\mu > 0$, $(1/2) |\nabla_\theta f|^2 \geq \mu (f - \min_\theta f)$
+    for every $\phi$, and likewise in $\phi$.
 
     Where: Technical proofs, proof of Theorem linConvergence, part 1 ("Consequently, the empirical
     minimax objective has the two-sided PL structure required by Theorem 3.3"); Section 1.
 
     Assumes: Assumptions realizability and nonSingularJac.
 
-    Decided: the proof shows PL of the profile (Theorem bothPL), not of f for each phi. At a
-    solution the gradient in theta is zero. Yet a common shift by c changes f by
-    (1 - 2 beta) c^2 N_BE / N < 0 for beta > 1/2, in any ball around it. Small beta is no general
-    cure, although one state with one action is PL at beta = .3. Take observations (x,0,y) and
-    (x,1,y), and none that starts at y. Then the shifts beta at x and 1 at y change f by
-    -beta^2 N_BE / N, at any beta.
+    Decided: the proof shows PL of the profile (Theorem bothPL), not of $f$ for each $\phi$. At a
+    solution the gradient in $\theta$ is zero. Yet a common shift by $c$ changes $f$ by $(1 - 2
+    \beta) c^2 N_{\mathrm{BE}} / N < 0$ for $\beta > 1/2$, in any ball around it. Small $\beta$ is
+    no general cure, although one state with one action is PL at $\beta = .3$. Take observations
+    $(x,0,y)$ and $(x,1,y)$, and none that starts at $y$. Then the shifts $\beta$ at $x$ and 1 at
+    $y$ change $f$ by $-\beta^2 N_{\mathrm{BE}} / N$, at any $\beta$.
     """
     sample, q, zeta = point
     return at_least(
@@ -161,13 +166,13 @@ def _grows(point: Growth, constant: float, in_the_ball: bool) -> CheckResult:
 
 
 def growth_on_sublevel_sets(point: Growth, share: float = 0.5) -> CheckResult:
-    """Let PL with constant c hold on the sublevel set {R-hat_Q <= R-hat_Q(theta)}, or on the ball
-    enlarged by (2 max (R-hat_Q - R*) / c)^(1/2). Let S be all minimisers there, inside B_Q or not.
-    Then R-hat_Q(theta) - R* >= (c / 2) dist(theta, S)^2.
+    r"""Let PL with constant $c$ hold on the sublevel set $\{\hat R_Q \leq \hat R_Q(\theta)\}$, or
+    on the ball enlarged by $(2 \max (\hat R_Q - R^*) / c)^{1/2}$. Let $S$ be all minimisers there,
+    inside $B_Q$ or not. Then $\hat R_Q(\theta) - R^* \geq (c / 2) \mathrm{dist}(\theta, S)^2$.
 
-    Decided: the gradient flow from theta stays in its sublevel set and ends in S after a path of
-    length at most (2 (R-hat_Q - R*) / c)^(1/2). Checked with Theorem bothPL's constant on the
-    sublevel set, for linear classes of full row rank.
+    Decided: the gradient flow from $\theta$ stays in its sublevel set and ends in $S$ after a path
+    of length at most $(2 (\hat R_Q - R^*) / c)^{1/2}$. Checked with Theorem bothPL's constant on
+    the sublevel set, for linear classes of full row rank.
     """
     # on the sublevel set n(x, a)/N times -log p is at most the risk
     exponent = _risk(point) * point.sample.size / float(point.sample.visits.min())
@@ -194,30 +199,35 @@ def _tangent() -> Growth:
     " distance taken to all minimisers there",
     instances=growths(),
     counterexample=_tangent,
-    text="One state, observations (s,0,s) and (s,1,s), beta = 1/2, r = -(1 + log 2)/2, Q(s,a) ="
-    " theta_a, theta in R^3, |theta|^2 <= 2: minimisers (-1, -1, any); the ball holds only (-1,"
-    " -1, 0).\nAt (-k, -k, (2 - 2k^2)^(1/2)): R - R* = (1 - beta)^2 (1 - k)^2, dist^2 = 4 (1 - k),"
-    " ratio (1 - k)/16 -> 0 as k -> 1.\nk = 10193/10209: {observed:.2e}, but c_qg dist^2 ="
-    " {bound:.2e} for c_qg = .01; so for any c_qg > 0.",
+    text=(
+        r"One state, observations $(s,0,s)$ and $(s,1,s)$, $\beta = 1/2$, $r = -(1 + \log 2)/2$, "
+        r"$Q(s,a) = \theta_a$, $\theta$ in $\mathbb{{R}}^3$, $|\theta|^2 \leq 2$: minimisers "
+        "(-1, -1, any); the ball holds only (-1, -1, 0).",
+        r"At $(-k, -k, (2 - 2k^2)^{{1/2}})$: $R - R^* = (1 - \beta)^2 (1 - k)^2$, "
+        r"$\mathrm{{dist}}^2 = 4 (1 - k)$, ratio $(1 - k)/16 \to 0$ as $k \to 1$.",
+        r"$k = 10193/10209$: {observed:.2e}, but $c_{{\mathrm{{qg}}}} \mathrm{{dist}}^2$ is "
+        r"{bound:.2e} for $c_{{\mathrm{{qg}}}} = .01$; so for any $c_{{\mathrm{{qg}}}} > 0$.",
+    ),
     corrected=growth_on_sublevel_sets,
     broken="c for c / 2",
     rejected={"share": 1.0},
     rejected_at=lambda: Growth(one_state([1], 1.0), np.ones((1, 2)), np.array([3.0, 2.0])),
 )
 def quadratic_growth(point: Growth) -> CheckResult:
-    """If R-hat_Q is C^2 and PL on B_Q, there is c_qg > 0 with R-hat_Q(theta) - R* >=
-    c_qg dist(theta, S)^2 on B_Q, S the minimisers over B_Q.
+    r"""If $\hat R_Q$ is $C^2$ and PL on $B_Q$, there is $c_{\mathrm{qg}} > 0$ with $\hat
+    R_Q(\theta) - R^* \geq c_{\mathrm{qg}} \mathrm{dist}(\theta, S)^2$ on $B_Q$, $S$ the minimisers
+    over $B_Q$.
 
     Where: Technical proofs, proof of Theorem linConvergence, part 1 ("the local
-    PL--quadratic-growth equivalence for C^2 functions gives a constant c_qg > 0").
+    PL--quadratic-growth equivalence for $C^2$ functions gives a constant $c_{\mathrm{qg}} > 0$").
 
-    Assumes: Assumption nonSingularJac on the closed ball B_Q, which has an empirical minimiser.
+    Assumes: Assumption nonSingularJac on the closed ball $B_Q$, which has an empirical minimiser.
 
     Decided: the equivalence is local, and its proof follows the gradient flow, which may leave the
-    ball. Where the set of minimisers touches the sphere, growth measured to S is of order four.
-    A ball that cuts the set transversally has some c_qg, which tends to zero with the cut. The
-    sentence of the proof is about all theta in B_Q. The theorem's display is about the iterates. In
-    this instance descent from the centre stays where the third coordinate is 0, and there growth
-    holds. So the display is not refuted.
+    ball. Where the set of minimisers touches the sphere, growth measured to $S$ is of order four. A
+    ball that cuts the set transversally has some $c_{\mathrm{qg}}$, which tends to zero with the
+    cut. The sentence of the proof is about all $\theta$ in $B_Q$. The theorem's display is about
+    the iterates. In this instance descent from the centre stays where the third coordinate is 0,
+    and there growth holds. So the display is not refuted.
     """
     return _grows(point, point.constant, in_the_ball=True)

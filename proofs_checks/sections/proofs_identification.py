@@ -42,15 +42,16 @@ from proofs_checks.sections.setup_identification import Anchored, anchored
     rejected_at=lambda: Fitted(coin(1), np.array([[1.0], [0.0], [2.0]]), np.zeros((3, 1))),
 )
 def sbeed(probe: Fitted) -> CheckResult:
-    """L_BE(Q)(s, a) = max over rho of E[(T-hat Q - Q)^2 - (T-hat Q - rho)^2 | s, a], and the unique
-    maximiser is rho* = TQ(s, a).
+    r"""$L_{\mathrm{BE}}(Q)(s, a) = \max$ over $\rho$ of $E[(\hat T Q - Q)^2 - (\hat T Q - \rho)^2
+    \mid s, a]$, and the unique maximiser is $\rho^* = TQ(s, a)$.
 
     Where: Technical proofs, Equation SBEED.
 
-    Assumes: Q bounded.
+    Assumes: $Q$ bounded.
 
-    Decided: the form equals L_BE - (rho - TQ)^2. So the maximum is L_BE, and no rho other than TQ
-    attains it. The identity is compared at rho = TQ + t for arbitrary t.
+    Decided: the form equals $L_{\mathrm{BE}} - (\rho - TQ)^2$. So the maximum is $L_{\mathrm{BE}}$,
+    and no $\rho$ other than TQ attains it. The identity is compared at $\rho = TQ + t$ for
+    arbitrary $t$.
     """
     return rho_form(probe, backup(probe))
 
@@ -82,15 +83,16 @@ def _both_to_the_first() -> Pair:
     rejected_at=_both_to_the_first,
 )
 def anchor_operator_contracts(pair: Pair, order: float = np.inf) -> CheckResult:
-    """|T_f f_1 - T_f f_2| <= beta |f_1 - f_2| in sup norm, where
-    (T_f f)(s) = r(s, a_s) + beta E[f(s') - log pi*(a_{s'} | s') | s, a_s].
+    r"""$|T_f f_1 - T_f f_2| \leq \beta |f_1 - f_2|$ in sup norm, where $(T_f f)(s) = r(s, a_s) +
+    \beta E[f(s') - \log \pi^*(a_{s'} \mid s') \mid s, a_s]$.
 
     Where: Technical proofs, proof of Lemma MagnacThesmar.
 
-    Assumes: beta in (0, 1).
+    Assumes: $\beta$ in (0, 1).
 
-    Decided: log pi* cancels in the difference and an average is at most the largest entry; attained
-    where f_1 - f_2 is constant. Measured: T_f by the library's Bellman backup on drawn functions.
+    Decided: $\log \pi^*$ cancels in the difference and an average is at most the largest entry;
+    attained where $f_1 - f_2$ is constant. Measured: $T_f$ by the library's Bellman backup on drawn
+    functions.
     """
     problem, log_anchor = pair.problem, pair.problem.observed.log_anchor
     mdp, functions = problem.mdp, (pair.first, pair.second)
@@ -151,18 +153,19 @@ def _norm(f: Step) -> Fraction:
 def bounded_functions_are_complete(
     sequence: Series, norm: Callable[[Step], Fraction] = _norm
 ) -> CheckResult:
-    """The bounded functions on S x A with the sup norm form a Banach space.
+    r"""The bounded functions on $S \times A$ with the sup norm form a Banach space.
 
     Where: Technical proofs, Lemma completeMetric.
 
-    Assumes: S x A is any set, and the set Q of Section 3 consists of all bounded functions on it. A
-    parametrised class of them, such as networks of one size, need not be complete.
+    Assumes: $S \times A$ is any set, and the set $Q$ of Section 3 consists of all bounded functions
+    on it. A parametrised class of them, such as networks of one size, need not be complete.
 
-    Decided: by proof, which the numbers illustrate. The pointwise limit Q of a Cauchy sequence has
-    |Q(x) - Q_n(x)| <= eps_n := sup_{m > n} |Q_m - Q_n| for every x, hence is bounded and the limit
-    in norm. The printed proof stops at pointwise convergence and takes sup|Q| = lim sup|Q_n| for
-    granted. Both inequalities are measured exactly on geometric series of step functions on an
-    infinite S x A. There eps_n comes from twelve members and a bound on the rest.
+    Decided: by proof, which the numbers illustrate. The pointwise limit $Q$ of a Cauchy sequence
+    has $|Q(x) - Q_n(x)| \leq \epsilon_n := \sup_{m > n} |Q_m - Q_n|$ for every $x$, hence is
+    bounded and the limit in norm. The printed proof stops at pointwise convergence and takes
+    $\sup|Q| = \lim \sup|Q_n|$ for granted. Both inequalities are measured exactly on geometric
+    series of step functions on an infinite $S \times A$. There $\epsilon_n$ comes from twelve
+    members and a bound on the rest.
     """
     n, ahead = sequence.first, 12
     apart = max(norm(sequence.between(n, m)) for m in range(n, n + ahead + 1))
@@ -178,11 +181,11 @@ def bounded_functions_are_complete(
 
 
 def fixed_point_with_the_ccps(problem: Anchored, leave_out: tuple[int, ...] = ()) -> CheckResult:
-    """There is a unique bounded f with T_f f = f, and a unique Q that has Q(s, a_s) = f(s) and the
-    CCPs pi*: Q(s, a) = f(s) + log pi*(a | s) - log pi*(a_s | s).
+    r"""There is a unique bounded $f$ with $T_f f = f$, and a unique $Q$ that has $Q(s, a_s) = f(s)$
+    and the CCPs $\pi^*$: $Q(s, a) = f(s) + \log \pi^*(a \mid s) - \log \pi^*(a_s \mid s)$.
 
-    Decided: f fixes the anchor's column and the CCPs the other columns relative to it. Measured:
-    the solution set of both sets of equations, linear in Q, projected on from a drawn table.
+    Decided: $f$ fixes the anchor's column and the CCPs the other columns relative to it. Measured:
+    the solution set of both sets of equations, linear in $Q$, projected on from a drawn table.
     """
     near = ccp.nearest(problem.table, *ccp.system(problem.observed, leave_out))
     tolerance = 10 * rounding(problem.mdp, problem.table)
@@ -200,9 +203,13 @@ def _same_f_other_q() -> Anchored:
     "thm:MagnacThesmar.proof-step",
     instances=anchored(discount=0.99),
     counterexample=_same_f_other_q,
-    text="One state, two actions, r = 0, beta = 1/2: f = log 2 solves f = (f + log 2)/2; "
-    "Q* = (log 2, log 2).\nQ = (log 2, 0) has the same f_Q(s) = Q(s, a_s), so it satisfies "
-    "T_f(f_Q) = f_Q too:\ntwo such Q differ by {observed:.6f}, not {bound:g}.",
+    text=(
+        r"One state, two actions, $r = 0$, $\beta = 1/2$: $f = \log 2$ solves $f = (f + \log "
+        r"2)/2$; $Q^* = (\log 2, \log 2)$.",
+        r"$Q = (\log 2, 0)$ has the same $f_Q(s) = Q(s, a_s)$, so it satisfies $T_f(f_Q) = f_Q$ "
+        "too:",
+        "two such $Q$ differ by {observed:.6f}, not {bound:g}.",
+    ),
     corrected=fixed_point_with_the_ccps,
     broken="the CCP equations of the last action left out",
     rejected=lambda problem: fixed_point_with_the_ccps(
@@ -210,18 +217,18 @@ def _same_f_other_q() -> Anchored:
     ),
 )
 def fixed_point_alone(problem: Anchored) -> CheckResult:
-    """There is a unique f_Q with T_f(f_Q) = f_Q, "and by definition of f_Q there exists a unique Q
-    that satisfies T_f(f_Q) = f_Q".
+    r"""There is a unique $f_Q$ with $T_f(f_Q) = f_Q$, "and by definition of $f_Q$ there exists a
+    unique $Q$ that satisfies $T_f(f_Q) = f_Q$".
 
     Where: Technical proofs, proof of Lemma MagnacThesmar, last step.
 
-    Assumes: Q in the space of Q functions, f_Q(s) := Q(s, a_s), beta in (0, 1).
+    Assumes: $Q$ in the space of $Q$ functions, $f_Q(s) := Q(s, a_s)$, $\beta$ in (0, 1).
 
-    Decided: Q -> f_Q is many-to-one: T_f(f_Q) = f_Q leaves all other actions free. The space is
-    "of all Q functions", and the step names no other property of Q; but the proof opens with
-    "Suppose that the system [...] is satisfied", whose first line is the CCPs. Among Q with these
+    Decided: $Q \to f_Q$ is many-to-one: $T_f(f_Q) = f_Q$ leaves all other actions free. The space
+    is "of all $Q$ functions", and the step names no other property of $Q$; but the proof opens with
+    "Suppose that the system ... is satisfied", whose first line is the CCPs. Among $Q$ with these
     the step is right, and the lemma stands: a misprint, the hint a page above. Measured: the
-    solution set of T_f(f_Q) = f_Q, linear in Q, projected on from a drawn table.
+    solution set of $T_f(f_Q) = f_Q$, linear in $Q$, projected on from a drawn table.
     """
     return fixed_point_with_the_ccps(problem, leave_out=tuple(range(problem.mdp.reward.shape[1])))
 
@@ -230,15 +237,17 @@ def fixed_point_alone(problem: Anchored) -> CheckResult:
 def minimisers_almost_everywhere(
     candidate: Candidate, alike: bool = False, inside: NDArray[np.bool_] | None = None
 ) -> CheckResult:
-    """argmin_Q E[-log p-hat_Q(a | s)] = {Q: p-hat_Q = pi* for d*-almost every s} = {Q: Q(s, a_1)
-    - Q(s, a_2) = Q*(s, a_1) - Q*(s, a_2) for d*-almost every s}, d* the expert's discounted
-    state distribution. Where S is countable, this is the same as: for all s in S-bar.
+    r"""$\mathrm{argmin}_Q\, E[-\log \hat p_Q(a \mid s)] = \{Q: \hat p_Q = \pi^* \text{ for }
+    d^*\text{-almost every } s\} = \{Q: Q(s, a_1) - Q(s, a_2) = Q^*(s, a_1) - Q^*(s, a_2) \text{ for
+    } d^*\text{-almost every } s\}$, $d^*$ the expert's discounted state distribution. Where $S$ is
+    countable, this is the same as: for all $s$ in $\bar S$.
 
-    Decided: the excess is E KL(pi* || p-hat_Q), at least E |p-hat_Q - pi*|_1^2 / 2 (Pinsker); on a
-    countable S every s in S-bar has weight, at least that of one path there. Measured: the
-    library's likelihood under the library's occupancy is unchanged by levels c(s) and by anything
-    where d* has no mass, and exceeds the minimum by Pinsker's bound, with visits summed period by
-    period as weights, and by each state's part of it at the weight of its likeliest path.
+    Decided: the excess is $E \mathrm{KL}(\pi^* \| \hat p_Q)$, at least $E |\hat p_Q - \pi^*|_1^2 /
+    2$ (Pinsker); on a countable $S$ every $s$ in $\bar S$ has weight, at least that of one path
+    there. Measured: the library's likelihood under the library's occupancy is unchanged by levels
+    $c(s)$ and by anything where $d^*$ has no mass, and exceeds the minimum by Pinsker's bound, with
+    visits summed period by period as weights, and by each state's part of it at the weight of its
+    likeliest path.
     """
     mdp, best = candidate.mdp, candidate.mdp.solution.q
     level_on = candidate.reached if inside is None else inside
@@ -269,30 +278,35 @@ def _fits_at_zero() -> Candidate:
 
 @claim.holds_if(
     "lem:minMLE",
-    condition="S is countable, or 'd*-almost everywhere' stands for 'on S-bar'",
+    condition=r"$S$ is countable, or '$d^*$-almost everywhere' stands for 'on $\bar S$'",
     instances=candidates(),
     counterexample=_fits_at_zero,
-    text="S = [0, 1], r = 0, two actions, beta = 1/2; s_0 = 0, then s' uniform on (0, 1]: "
-    "S-bar = {{0}}, pi* = 1/2.\nQ(0, .) = (0, 0) and Q(s, .) = (log 3, 0) for s > 0 is in both "
-    "right-hand sets, and in half\nthe (discounted) data has p-hat = (3/4, 1/4): it loses "
-    "log(4/3)/4 = {observed:.6f}, not {bound:g}.",
+    text=(
+        r"$S = [0, 1]$, $r = 0$, two actions, $\beta = 1/2$; $s_0 = 0$, then $s'$ uniform on "
+        r"$(0, 1]$: $\bar S = \{{0\}}$, $\pi^* = 1/2$.",
+        r"$Q(0, \cdot) = (0, 0)$ and $Q(s, \cdot) = (\log 3, 0)$ for $s > 0$ is in both "
+        "right-hand sets, and in half",
+        r"the (discounted) data has $\hat p = (3/4, 1/4)$: it loses $\log(4/3)/4 = "
+        "{observed:.6f}$, not {bound:g}.",
+    ),
     corrected=minimisers_almost_everywhere,
     broken="all states weighed alike, those never reached included",
     rejected={"alike": True},
     rejected_at=off_track,
 )
 def minimisers_of_the_likelihood(candidate: Candidate) -> CheckResult:
-    """argmin_Q E[-log p-hat_Q(a | s)] = {Q: p-hat_Q = pi* for all s in S-bar a.e.} = {Q: Q(s, a_1)
-    - Q(s, a_2) = Q*(s, a_1) - Q*(s, a_2) for all s in S-bar}.
+    r"""$\mathrm{argmin}_Q\, E[-\log \hat p_Q(a \mid s)] = \{Q: \hat p_Q = \pi^* \text{ for all } s
+    \in \bar S \text{ a.e.}\} = \{Q: Q(s, a_1) - Q(s, a_2) = Q^*(s, a_1) - Q^*(s, a_2) \text{ for
+    all } s \in \bar S\}$.
 
     Where: Technical proofs, Lemma minMLE; used in Section 4.
 
-    Assumes: (s, a) from the expert's occupancy, Q bounded; S any state space (Section 3), S-bar the
-    states s with Pr(s_h = s) > 0 for some h.
+    Assumes: $(s, a)$ from the expert's occupancy, $Q$ bounded; $S$ any state space (Section 3),
+    $\bar S$ the states $s$ with $\mathrm{Pr}(s_h = s) > 0$ for some $h$.
 
-    Decided: where the distribution of s_h is not purely atomic, S-bar does not carry the data. The
-    right-hand sets then leave Q free where there are data. The printed "a.e." quantifies over S-bar
-    and does not help. On a countable S the lemma holds as printed.
+    Decided: where the distribution of $s_h$ is not purely atomic, $\bar S$ does not carry the data.
+    The right-hand sets then leave $Q$ free where there are data. The printed "a.e." quantifies over
+    $\bar S$ and does not help. On a countable $S$ the lemma holds as printed.
     """
     return minimisers_almost_everywhere(candidate, inside=candidate.points)
 
@@ -325,13 +339,14 @@ def _implies(premise: NDArray[np.bool_], conclusion: NDArray[np.bool_]) -> Check
     rejected_at=lambda: (np.array([0, 0, 1]), np.array([0, 1, 2])),
 )
 def shared_minimisers(pair: TwoFunctions) -> CheckResult:
-    """If argmin f_1 and argmin f_2 meet, then argmin(f_1 + f_2) lies in both.
+    r"""If $\mathrm{argmin}\, f_1$ and $\mathrm{argmin}\, f_2$ meet, then $\mathrm{argmin}(f_1 +
+    f_2)$ lies in both.
 
     Where: Technical proofs, Lemma sharingsol.
 
-    Assumes: f_1, f_2 real functions on a common domain whose minimisers meet; finite here.
+    Assumes: $f_1$, $f_2$ real functions on a common domain whose minimisers meet; finite here.
 
-    Decided: at a common minimiser the sum is m_1 + m_2, so a minimiser of the sum exceeds neither
+    Decided: at a common minimiser the sum is $m_1 + m_2$, so a minimiser of the sum exceeds neither
     minimum. Measured, exactly: by listing the minimisers.
     """
     first, second = pair

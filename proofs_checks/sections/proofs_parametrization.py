@@ -27,14 +27,14 @@ def random_features(draw: st.DrawFn) -> RandomFeatures:
 
 
 def independent_entries(design: RandomFeatures, rate: float = RATE) -> CheckResult:
-    """If moreover the entries are independent with E exp(t x) <= exp(t^2 / 2) and d >= 160 M, then
-    Phi Phi' >= (d / 4) I_M with probability at least 1 - exp(-d / 200).
+    r"""If moreover the entries are independent with $E \exp(t x) \leq \exp(t^2 / 2)$ and $d \geq
+    160 M$, then $\Phi \Phi' \geq (d / 4) I_M$ with probability at least $1 - \exp(-d / 200)$.
 
-    Decided: u' Phi has d independent entries X of variance 1 for a unit u, and E X^4 <= 3; the
-    chance that |sum X^2 - d| exceeds 3 d / 8 is at most 2 exp(-(3/8)^2 d / 6); a 1/4-net of 9^M
-    directions bounds |Phi Phi' / d - I| by 3/4. The probability itself is exact: a binomial sum
-    for one row of three-point entries, a random walk for two rows of signs. Instead of
-    independent entries, |phi(z)|^2 = d for every row does as well (other constants).
+    Decided: $u' \Phi$ has $d$ independent entries $X$ of variance 1 for a unit $u$, and $E X^4 \leq
+    3$; the chance that $|\sum X^2 - d|$ exceeds $3 d / 8$ is at most $2 \exp(-(3/8)^2 d / 6)$; a
+    1/4-net of $9^M$ directions bounds $|\Phi \Phi' / d - I|$ by 3/4. The probability itself is
+    exact: a binomial sum for one row of three-point entries, a random walk for two rows of signs.
+    Instead of independent entries, $|\phi(z)|^2 = d$ for every row does as well (other constants).
     """
     chance = gram_below(*design, C * design.columns)
     bound = math.exp(-rate * design.columns)
@@ -60,32 +60,36 @@ def _absent_rows() -> RandomFeatures:
 
 @claim.holds_if(
     "rem:sub-gaussian-features",
-    condition="the entries within a row are independent too (as in the theorem cited), or every"
-    " row has norm sqrt(d)",
+    condition="the entries within a row are independent too (as in the theorem cited), or every "
+    r"row has norm $\sqrt{d}$",
     instances=random_features(),
     counterexample=_absent_rows,
-    text="phi = sqrt(2) b e, b in {{0, 1}} and e in {{-1, 1}}^d fair coins: centred,"
-    " E phi phi' = I, E exp(t u'phi) <= exp(t^2).\nM = 1: phi = 0 with probability 1/2 whatever"
-    " d, c, c', C are; d = 1000 here, c' = 1/200.\nProbability of failure"
-    " {observed:.3f}; at most {bound:.4f} is claimed.",
+    text=(
+        r"$\phi = \sqrt{{2}} b e$, $b$ in $\{{0, 1\}}$ and $e$ in $\{{-1, 1\}}^d$ fair coins: "
+        r"centred, $E \phi \phi' = I$, $E \exp(t u'\phi) \leq \exp(t^2)$.",
+        r"$M = 1$: $\phi = 0$ with probability 1/2 whatever $d$, $c$, $c'$, $C$ are; $d = 1000$ "
+        "here, $c' = 1/200$.",
+        "Probability of failure {observed:.3f}; at most {bound:.4f} is claimed.",
+    ),
     corrected=independent_entries,
     broken="exp(-d / 2) for exp(-d / 200)",
     rejected={"rate": 1 / 2},
     rejected_at=lambda: RandomFeatures(1, WIDTH, 1 / 3),
-    unproved="c = 1/4 and c' = 1/200. The values 1/2 and 1/50 pass every instance too. A finer "
-    "net, or Gordon's inequality, would have to prove them for all M",
+    unproved="$c = 1/4$ and $c' = 1/200$. The values 1/2 and 1/50 pass every instance too. A "
+    "finer net, or Gordon's inequality, would have to prove them for all $M$",
 )
 def sub_gaussian_features(design: RandomFeatures) -> CheckResult:
-    """For independent centred isotropic sub-Gaussian rows phi(z_1), ..., phi(z_M) in R^d, d >= C M,
-    Phi Phi' >= c d I_M with probability at least 1 - exp(-c' d), constants from the norm only.
+    r"""For independent centred isotropic sub-Gaussian rows $\phi(z_1)$, ..., $\phi(z_M)$ in
+    $\mathbb{R}^d$, $d \geq C M$, $\Phi \Phi' \geq c d I_M$ with probability at least $1 - \exp(-c'
+    d)$, constants from the norm only.
 
     Where: Technical proofs, the remark after the proof of Lemma linPolyNonsingular.
 
-    Assumes: rows independent, centred, isotropic (E phi phi' = I_d), with a sub-Gaussian norm
-    that does not depend on d.
+    Assumes: rows independent, centred, isotropic $(E \phi \phi' = I_d)$, with a sub-Gaussian norm
+    that does not depend on $d$.
 
-    Decided: isotropy fixes the mean of |phi|^2 alone, and the first diagonal entry of the Gram
-    matrix is |phi(z_1)|^2. The theorem cited (Rudelson and Vershynin) has independent entries.
+    Decided: isotropy fixes the mean of $|\phi|^2$ alone, and the first diagonal entry of the Gram
+    matrix is $|\phi(z_1)|^2$. The theorem cited (Rudelson and Vershynin) has independent entries.
     """
     return independent_entries(design)
 
@@ -152,18 +156,19 @@ def _scalar(log_growth: float) -> Quadratic:
     rejected_at=lambda: _scalar(-2.0),
 )
 def perturbation(path: Quadratic | Tanh, jacobians_grow: bool = True) -> CheckResult:
-    """|K(theta) - K(theta_0)| <= 2 C_J sqrt(M) C_R R on B(theta_0, R), C_J = C_0 + sqrt(M) C_R R.
+    r"""$|K(\theta) - K(\theta_0)| \leq 2 C_J \sqrt{M} C_R R$ on $B(\theta_0, R)$, $C_J = C_0 +
+    \sqrt{M} C_R R$.
 
     Where: proof of Lemma NNenjoysPL, from "the fundamental theorem of calculus gives" to the second
-    use of Weyl's inequality. There C_R bounds the Hessians on the ball and C_0 = |J(theta_0)|.
+    use of Weyl's inequality. There $C_R$ bounds the Hessians on the ball and $C_0 = |J(\theta_0)|$.
 
-    Assumes: Q twice continuously differentiable in theta on the ball.
+    Assumes: $Q$ twice continuously differentiable in $\theta$ on the ball.
 
     Decided: every displayed inequality of the chain is checked on its own: rows, Frobenius norm,
-    growth of |J|, the two products, the last line. The check uses outputs quadratic in theta, whose
-    C_R is exact. It also uses tanh networks, whose C_R follows from |sigma'| <= 1 and
-    |sigma''| <= 4 / sqrt(27). The slack is that of the last line; it tends to 1 as R does to 0 (one
-    point, one parameter).
+    growth of $|J|$, the two products, the last line. The check uses outputs quadratic in $\theta$,
+    whose $C_R$ is exact. It also uses tanh networks, whose $C_R$ follows from $|\sigma'| \leq 1$
+    and $|\sigma''| \leq 4 / \sqrt{27}$. The slack is that of the last line; it tends to 1 as $R$
+    does to 0 (one point, one parameter).
     """
     before, after, most = path.chain()
     radius = float(np.linalg.norm(path.move))
@@ -214,17 +219,18 @@ Transformed = tuple[Tanh, str]
     ),
 )
 def output_transform(composition: Transformed, power: int = 2) -> CheckResult:
-    """For Q = sigma_out(Q-tilde) with |sigma_out'| >= rho > 0 at the outputs of the ball, mu_Q is
-    rho^2 lambda_star / 2 where lambda_star / 2 is that of Q-tilde.
+    r"""For $Q = \sigma_{\text{out}}(\tilde Q)$ with $|\sigma_{\text{out}}'| \geq \rho > 0$ at the
+    outputs of the ball, $\mu_Q$ is $\rho^2 \lambda_{\mathrm{star}} / 2$ where
+    $\lambda_{\mathrm{star}} / 2$ is that of $\tilde Q$.
 
     Where: proof of Lemma NNenjoysPL, after "coordinate-wise smooth output transformation".
 
-    Assumes: the lower bound on the tangent kernel of Q-tilde, over the same points and ball.
+    Assumes: the lower bound on the tangent kernel of $\tilde Q$, over the same points and ball.
 
-    Decided: v' K_Q v = (D v)' K-tilde (D v) >= (lambda_star / 2) |D v|^2. The Jacobian of the
-    transformed network is taken from differences of its outputs. That of the inner network is taken
-    from the library. Both are taken at two parameters. The check uses the smallest slope and the
-    smallest eigenvalue over both parameters.
+    Decided: $v' K_Q v = (D v)' \tilde K (D v) \geq (\lambda_{\mathrm{star}} / 2) |D v|^2$. The
+    Jacobian of the transformed network is taken from differences of its outputs. That of the inner
+    network is taken from the library. Both are taken at two parameters. The check uses the smallest
+    slope and the smallest eigenvalue over both parameters.
     """
     inner, (sigma, slope) = composition[0], TRANSFORMS[composition[1]]
     network, step = inner.network(), 1e-5

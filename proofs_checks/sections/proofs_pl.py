@@ -60,17 +60,17 @@ def _wave(u: float) -> Composite:
     adversary=instances.tightest(_wave, "lem:finite_output_pl_transfer", 1, 3),
 )
 def finite_output_pl_transfer(composite: Composite, power: float = 1.0) -> CheckResult:
-    """If phi satisfies a PL inequality with constant alpha on {q_theta : theta in B_Q}, then
-    L(theta) = phi(q_theta) satisfies one on B_Q with constant alpha mu_Q.
+    r"""If $\phi$ satisfies a PL inequality with constant $\alpha$ on $\{q_\theta : \theta \in
+    B_Q\}$, then $L(\theta) = \phi(q_\theta)$ satisfies one on $B_Q$ with constant $\alpha \mu_Q$.
 
     Where: Technical proofs, Lemma finite_output_pl_transfer.
 
-    Assumes: J_Q J_Q' >= mu_Q I on B_Q; phi differentiable.
+    Assumes: $J_Q J_Q' \geq \mu_Q I$ on $B_Q$; $\phi$ differentiable.
 
-    Decided: grad L = J' grad phi, whose square is at least mu_Q |grad phi|^2; the least value of
-    L on B_Q is that of phi on its image. Tried with a convex and a non-convex phi whose constant
-    is known (u^2: 2; u^2 + 3 sin^2 u: .17), on linear classes and tanh networks, mu_Q taken at
-    theta. Equality for one output, linear in one parameter.
+    Decided: $\nabla L = J' \nabla \phi$, whose square is at least $\mu_Q |\nabla \phi|^2$; the
+    least value of $L$ on $B_Q$ is that of $\phi$ on its image. Tried with a convex and a non-convex
+    $\phi$ whose constant is known $(u^2: 2; u^2 + 3 \sin^2 u: .17)$, on linear classes and tanh
+    networks, $\mu_Q$ taken at $\theta$. Equality for one output, linear in one parameter.
     """
     q, phi, weight = composite.q, composite.phi, composite.weight
     gradient = complex_slope(lambda theta: phi(q.outputs(theta)), q.theta)
@@ -95,18 +95,18 @@ def finite_output_pl_transfer(composite: Composite, power: float = 1.0) -> Check
     rejected_at=lambda: instances.Empirical(fits.popular_state(4, 0.999).sample, np.zeros((4, 1))),
 )
 def bellman_shift_coercivity(data: instances.Empirical, fewer: int = 0) -> CheckResult:
-    """||P_perp A_theta' u|| >= gamma_perp ||u|| for every u, gamma_perp = (1 - beta) /
-    sqrt(|A| |X_Q|); consequently A_theta A_theta' >= gamma_perp^2 I.
+    r"""$\|P_\perp A_\theta' u\| \geq \gamma_\perp \|u\|$ for every $u$, $\gamma_\perp = (1 - \beta)
+    / \sqrt{|A| |X_Q|}$; consequently $A_\theta A_\theta' \geq \gamma_\perp^2 I$.
 
     Where: Technical proofs, Lemma bellman_shift_coercivity.
 
-    Assumes: the states of the Bellman sample are distinct after grouping, P-hat_j distributions.
+    Assumes: the states of the Bellman sample are distinct after grouping, $\hat P_j$ distributions.
 
-    Decided: a column of E - beta T has 1-norm at least 1 - beta, and the 2-norm is at least the
-    1-norm over sqrt(|X_Q|). Observed is the least singular value of the library's residual
-    Jacobian, which covers every u. The constant is sharp. It is attained for one state. It is
-    approached for any number of states where all moves lead to one of them and beta goes to 1. At
-    beta = .999 the instance is within .1 per cent of it.
+    Decided: a column of $E - \beta T$ has 1-norm at least $1 - \beta$, and the 2-norm is at least
+    the 1-norm over $\sqrt{|X_Q|}$. Observed is the least singular value of the library's residual
+    Jacobian, which covers every $u$. The constant is sharp. It is attained for one state. It is
+    approached for any number of states where all moves lead to one of them and $\beta$ goes to 1.
+    At $\beta = .999$ the instance is within .1 per cent of it.
     """
     states, shape = len(data.q), data.q.shape
     gamma = polyak.constants(data.sample, data.q).gamma * (states / (states - fewer)) ** 0.5
@@ -130,15 +130,17 @@ def bellman_shift_coercivity(data: instances.Empirical, fewer: int = 0) -> Check
     rejected_at=lambda: np.array([[0.0, 1.0, 1.0]]),
 )
 def softmax_lower_bound(q: Array, fewer: int = 0) -> CheckResult:
-    """p-hat_Q(a | x) >= exp(Q_-) / (|A| exp(Q_+)) = p_- where Q_- <= Q <= Q_+ on Z_Q.
+    r"""$\hat p_Q(a \mid x) \geq \exp(Q_-) / (|A| \exp(Q_+)) = p_-$ where $Q_- \leq Q \leq Q_+$ on
+    $Z_Q$.
 
     Where: Technical proofs, proof of Lemma NLL_PL.
 
-    Assumes: Q bounded on Z_Q, as the continuous Q is on the compact ball.
+    Assumes: $Q$ bounded on $Z_Q$, as the continuous $Q$ is on the compact ball.
 
-    Decided: the numerator is at least exp(Q_-), each of |A| summands at most exp(Q_+). Checked with
-    Q_- and Q_+ the extremes of the outputs themselves. Attained where Q is constant; else one
-    summand is the numerator, and 1 / (1 + (|A| - 1) exp(Q_+ - Q_-)) is attained and larger.
+    Decided: the numerator is at least $\exp(Q_-)$, each of $|A|$ summands at most $\exp(Q_+)$.
+    Checked with $Q_-$ and $Q_+$ the extremes of the outputs themselves. Attained where $Q$ is
+    constant; else one summand is the numerator, and $1 / (1 + (|A| - 1) \exp(Q_+ - Q_-))$ is
+    attained and larger.
     """
     least = float(np.exp(q - value(q)[:, None]).min())
     actions = q.shape[1]
@@ -166,16 +168,17 @@ def pairs_of_distributions(draw: st.DrawFn) -> Distributions:
     adversary=lambda: (np.append(0.0, np.full(7, 1 / 7)), np.full(8, 1 / 8)),
 )
 def kl_by_chi_square(pair: Distributions, factor: float = 1.0) -> CheckResult:
-    """KL(pi || p) <= ||pi - p||^2 / p_- for distributions pi and p with p(a) >= p_-.
+    r"""$\mathrm{KL}(\pi \| p) \leq \|\pi - p\|^2 / p_-$ for distributions $\pi$ and $p$ with $p(a)
+    \geq p_-$.
 
     Where: Technical proofs, proof of Lemma NLL_PL.
 
-    Assumes: p_- > 0; here p_- = min p, the largest choice.
+    Assumes: $p_- > 0$; here $p_- = \min p$, the largest choice.
 
-    Decided: r log r - r + 1 <= (r - 1)^2 for r = pi / p, summed with weights p. The constant is
-    sharp. For uniform p and pi zero at one of |A| actions, equal at the others, the bound is 1 /
-    ((|A| - 1) log(|A| / (|A| - 1))) times KL. This factor falls to 1 as |A| grows: 1.44 at |A| = 2,
-    1.07 at 8.
+    Decided: $r \log r - r + 1 \leq (r - 1)^2$ for $r = \pi / p$, summed with weights $p$. The
+    constant is sharp. For uniform $p$ and $\pi$ zero at one of $|A|$ actions, equal at the others,
+    the bound is $1 / ((|A| - 1) \log(|A| / (|A| - 1)))$ times KL. This factor falls to 1 as $|A|$
+    grows: 1.44 at $|A| = 2$, 1.07 at 8.
     """
     pi, p = pair
     bound = factor * float(np.sum((pi - p) ** 2)) / float(p.min())
@@ -214,17 +217,17 @@ def _pair(kappa: float) -> Vectors:
     adversary=instances.tightest(_pair, "eq:abc-inequality", 0.1, 30),
 )
 def abc_inequality(triple: Vectors, one: float = 1.0) -> CheckResult:
-    """||a + b||^2 + ||c||^2 >= ||a||^2 / (2 (1 + kappa^2)) + ||c||^2 / 2 whenever
-    ||b|| <= kappa ||c||.
+    r"""$\|a + b\|^2 + \|c\|^2 \geq \|a\|^2 / (2 (1 + \kappa^2)) + \|c\|^2 / 2$ whenever $\|b\| \leq
+    \kappa \|c\|$.
 
     Where: Technical proofs, proof of Lemma auto_cancellation_control.
 
-    Assumes: a and b in one Euclidean space, c orthogonal to it.
+    Assumes: $a$ and $b$ in one Euclidean space, $c$ orthogonal to it.
 
-    Decided: averaging ||a||^2 / (1 + kappa^2) and ||c||^2. Minimising the left side less ||c||^2 /
-    2 gives the best factor of ||a||^2, 1 / (1 + 2 kappa^2). It is attained at b = -kappa |c| a /
-    |a|, |a| = (kappa + 1 / (2 kappa)) |c|. So the printed factor is sharp as kappa grows. It can be
-    improved by less than a factor of 2.
+    Decided: averaging $\|a\|^2 / (1 + \kappa^2)$ and $\|c\|^2$. Minimising the left side less
+    $\|c\|^2 / 2$ gives the best factor of $\|a\|^2$, $1 / (1 + 2 \kappa^2)$. It is attained at $b =
+    -\kappa |c| a / |a|$, $|a| = (\kappa + 1 / (2 \kappa)) |c|$. So the printed factor is sharp as
+    $\kappa$ grows. It can be improved by less than a factor of 2.
     """
     a, b, c = (float(np.linalg.norm(x)) for x in (triple.a, triple.b, triple.c))
     total = np.concatenate([triple.a + triple.b, triple.c])
@@ -246,17 +249,19 @@ def abc_inequality(triple: Vectors, one: float = 1.0) -> CheckResult:
     ),
 )
 def auto_cancellation_control(fit: fits.Fit, with_one: bool = True) -> CheckResult:
-    """||grad_q L_NLL + grad_q L_BE||^2 >= a_NLL ||grad_q L_NLL||^2 + a_BE L_BE with
-    a_NLL = 1 / (2 (1 + kappa_perp^2)), a_BE = 2 gamma_perp^2 omega_BE,min^2 / omega_BE,max.
+    r"""$\|\nabla_q L_{\mathrm{NLL}} + \nabla_q L_{\mathrm{BE}}\|^2 \geq a_{\mathrm{NLL}} \|\nabla_q
+    L_{\mathrm{NLL}}\|^2 + a_{\mathrm{BE}} L_{\mathrm{BE}}$ with $a_{\mathrm{NLL}} = 1 / (2 (1 +
+    \kappa_\perp^2))$, $a_{\mathrm{BE}} = 2 \gamma_\perp^2 \omega_{\mathrm{BE}, \min}^2 /
+    \omega_{\mathrm{BE}, \max}$.
 
     Where: Technical proofs, Lemma auto_cancellation_control; the constants are in its proof.
 
-    Assumes: C_parallel = sup |P_parallel A'|, kappa_perp = C_parallel / gamma_perp.
+    Assumes: $C_\parallel = \sup |P_\parallel A'|$, $\kappa_\perp = C_\parallel / \gamma_\perp$.
 
-    Decided: the NLL gradient sums to zero in each state, so that it meets only the part g_parallel
-    of the Bellman gradient. This part has |g_parallel| <= kappa |g_perp|. The abc inequality gives
-    the rest. The library's gradient is the sum of the two by the oracle. Sharp as kappa grows: one
-    state, two actions, the Bellman gradient set against the likelihood's.
+    Decided: the NLL gradient sums to zero in each state, so that it meets only the part
+    $g_\parallel$ of the Bellman gradient. This part has $|g_\parallel| \leq \kappa |g_\perp|$. The
+    abc inequality gives the rest. The library's gradient is the sum of the two by the oracle. Sharp
+    as $\kappa$ grows: one state, two actions, the Bellman gradient set against the likelihood's.
     """
     sample, q = fit.sample, fit.table
     constants = polyak.constants(sample, q)
@@ -296,7 +301,8 @@ def _parallel() -> Slope:
 
 
 def hessian_of_v_as_covariance(outputs: Slope, sign: float = -1.0) -> CheckResult:
-    """Hess V = sum_b p_b Hess Q_b + Cov_p(grad Q), with Cov_p = E_p[g g'] - E_p[g] E_p[g]'.
+    r"""$\nabla^2 V = \sum_b p_b \nabla^2 Q_b + \mathrm{Cov}_p(\nabla Q)$, with $\mathrm{Cov}_p =
+    E_p[g g'] - E_p[g] E_p[g]'$.
 
     Decided: by differentiating once more, and by differences of the gradient on every instance.
     """
@@ -310,23 +316,26 @@ def hessian_of_v_as_covariance(outputs: Slope, sign: float = -1.0) -> CheckResul
     "lem:lipsSmooth.hessian-of-V",
     instances=slopes(),
     counterexample=_parallel,
-    text="A = 2, Q(s, 0) = Q(s, 1) = theta: V = theta + log 2, whose second derivative is 0.\n"
-    "The printed sum is p(1 - p) + p(1 - p) = 1/4 + 1/4 = 1/2.\n"
-    "Difference {observed:.6f}; it must be {bound:.0f}.",
+    text=(
+        r"$A = 2$, $Q(s, 0) = Q(s, 1) = \theta$: $V = \theta + \log 2$, whose second derivative "
+        "is 0.",
+        "The printed sum is $p(1 - p) + p(1 - p) = 1/4 + 1/4 = 1/2$.",
+        "Difference {observed:.6f}; it must be {bound:.0f}.",
+    ),
     corrected=hessian_of_v_as_covariance,
     broken="the mean gradient subtracted once with the wrong sign",
     rejected={"sign": 1.0},
     rejected_at=lambda: (np.zeros(2), np.array([[1.0], [2.0]])),
 )
 def hessian_of_v(outputs: Slope) -> CheckResult:
-    """Hess V = sum_b p_b Hess Q_b + sum_b p_b (1 - p_b) grad Q_b grad Q_b'.
+    r"""$\nabla^2 V = \sum_b p_b \nabla^2 Q_b + \sum_b p_b (1 - p_b) \nabla Q_b \nabla Q_b'$.
 
     Where: Technical proofs, Lemma lipsSmooth, the display after "Distributing, we have".
 
-    Assumes: Q twice differentiable in theta; here linear, so that Hess Q = 0.
+    Assumes: $Q$ twice differentiable in $\theta$; here linear, so that $\nabla^2 Q = 0$.
 
-    Decided: differentiating p_b = exp(Q_b - V) gives p_b (grad Q_b - grad V), so the cross terms
-    -p_b p_c grad Q_b grad Q_c' (b, c different) are lost in the printed line.
+    Decided: differentiating $p_b = \exp(Q_b - V)$ gives $p_b (\nabla Q_b - \nabla V)$, so the cross
+    terms $-p_b p_c \nabla Q_b \nabla Q_c'$ ($b$, $c$ different) are lost in the printed line.
     """
     q, gradients = outputs
     p = softmax(q)

@@ -81,17 +81,18 @@ def _rare_anchor(reach: float) -> Overlap:
     rejected_at=lambda: _chain(np.array([-1.5, 1.5])),
 )
 def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
-    """d*_S(y) >= beta p_A nu_A(y) for every y, with p_A = exp(-2 B*) / |A|, |Q*| <= B*; so
-    nu_A << d*_S.
+    r"""$d^*_S(y) \geq \beta p_A \nu_A(y)$ for every $y$, with $p_A = \exp(-2 B^*) / |A|$, $|Q^*|
+    \leq B^*$; so $\nu_A \ll d^*_S$.
 
-    Where: Technical proofs, Lemma anchor_overlap_logit; nu_A is the distribution of s' after the
-    anchor, s drawn from the discounted occupancy d*_S.
+    Where: Technical proofs, Lemma anchor_overlap_logit; $\nu_A$ is the distribution of $s'$ after
+    the anchor, $s$ drawn from the discounted occupancy $d^*_S$.
 
-    Assumes: a finite action set, the logit expert, bounded Q*.
+    Assumes: a finite action set, the logit expert, bounded $Q^*$.
 
-    Decided: the flow identity of the discounted occupancy, as printed. The smallest d*_S(y)/nu_A(y)
-    of the library against beta p_A from an independent solution. Attained at Q* = 0 on a chain
-    x -> y -> z; with forty actions, the anchor the worst, within 2.6 per cent whatever B* is.
+    Decided: the flow identity of the discounted occupancy, as printed. The smallest
+    $d^*_S(y)/\nu_A(y)$ of the library against $\beta p_A$ from an independent solution. Attained at
+    $Q^* = 0$ on a chain $x \to y \to z$; with forty actions, the anchor the worst, within 2.6 per
+    cent whatever $B^*$ is.
     """
     mdp, solved = problem.mdp, expert(problem.mdp)
     states = mdp.discounted_occupancy().sum(axis=1)
@@ -103,11 +104,13 @@ def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
 def overlap_with_the_last_state(
     problem: Overlap, after: float = 1.0, per_action: bool = True
 ) -> CheckResult:
-    """For H undiscounted periods, nu_A(B) <= (1 / p_A) [d_H(B) + (P(s_H in B) - P(s_0 in B)) / H]:
-    nu_A is covered once the state after the last period is counted, not by d_H alone.
+    r"""For $H$ undiscounted periods, $\nu_A(B) \leq (1 / p_A) [d_H(B) + (P(s_H \in B) - P(s_0 \in
+    B)) / H]$: $\nu_A$ is covered once the state after the last period is counted, not by $d_H$
+    alone.
 
-    Decided: sum_{h < H} law_{h+1} = sum_{h < H} law_h + law_H - law_0, and law_{h+1} is at least
-    p_A times what the anchor sends. The library's occupancy of H periods on every instance.
+    Decided: $\sum_{h < H} \text{law}_{h+1} = \sum_{h < H} \text{law}_h + \text{law}_H -
+    \text{law}_0$, and $\text{law}_{h+1}$ is at least $p_A$ times what the anchor sends. The
+    library's occupancy of $H$ periods on every instance.
     """
     mdp, solved = problem.mdp, expert(problem.mdp)
     flow = np.einsum("sa,ast->st", solved.policy, mdp.transition)
@@ -134,27 +137,31 @@ def _one_period() -> Overlap:
     inferred="the lemma speaks of the discounted occupancy; the data are undiscounted periods",
     instances=overlaps(),
     counterexample=_one_period,
-    text="Two states, start at x, the anchor leads x -> y, the other action stays; r = -beta log "
-    "2, so that Q* = 0, pi* = 1/2 = p_A.\nOne period: d_1 = (1, 0) on (x, y), nu_A(y) = 1: d_1(y) "
-    "/ nu_A(y) = {observed:.0f}, not >= p_A = {bound:.1f}.\nLikewise the bus engine with "
-    "`maintain` as anchor: 2 periods from mileage 1 end at up to 9, where no decision is seen.",
+    text=(
+        r"Two states, start at $x$, the anchor leads $x \to y$, the other action stays; $r = "
+        r"-\beta \log 2$, so that $Q^* = 0$, $\pi^* = 1/2 = p_A$.",
+        r"One period: $d_1 = (1, 0)$ on $(x, y)$, $\nu_A(y) = 1$: $d_1(y) / \nu_A(y) = "
+        r"{observed:.0f}$, not $\geq p_A = {bound:.1f}$.",
+        "Likewise the bus engine with `maintain` as anchor: 2 periods from mileage 1 end at up "
+        "to 9, where no decision is seen.",
+    ),
     corrected=overlap_with_the_last_state,
     broken="the number of actions left out of p_A",
     rejected={"per_action": False},
 )
 def finite_overlap(problem: Overlap) -> CheckResult:
-    """The overlap nu_A << d_S holds for the data. Here d_S is the state distribution of H
-    undiscounted periods. The density is at most 1 / p_A.
+    r"""The overlap $\nu_A \ll d_S$ holds for the data. Here $d_S$ is the state distribution of $H$
+    undiscounted periods. The density is at most $1 / p_A$.
 
     Where: Lemma anchor_overlap_logit is proved for "the discounted expert state occupancy measure
     used by the population risk". The data of Section 7 are 100 undiscounted periods a trajectory.
-    The expectation E_(pi*, nu_0) in Equation mainopt carries no discount.
+    The expectation $E_{\pi^*, \nu_0}$ in Equation mainopt carries no discount.
 
-    Assumes: a finite action set, the logit expert, bounded Q*.
+    Assumes: a finite action set, the logit expert, bounded $Q^*$.
 
-    Decided: a state first reached as the s' of the last period has no share of d_H. The discounted
-    occupancy has all periods, whence the flow identity; H periods lack the last step. The paper's
-    own design (replacement as anchor, 100 periods, mileage capped at 20) has overlap.
+    Decided: a state first reached as the $s'$ of the last period has no share of $d_H$. The
+    discounted occupancy has all periods, whence the flow identity; $H$ periods lack the last step.
+    The paper's own design (replacement as anchor, 100 periods, mileage capped at 20) has overlap.
     """
     return overlap_with_the_last_state(problem, after=0.0)
 
@@ -241,14 +248,15 @@ def _identification(problem: Identified, solved: Expert, constant: float) -> Che
 def identification_with_a_bounded_inverse(
     problem: Identified, squared: bool = True, share: float = 1.0
 ) -> CheckResult:
-    """Let |(I - beta P_a)^-1| <= kappa on L2(d*_S), P_a the anchor's transitions (so for finite
-    S-bar, or if beta^2 |d nu_A/d d*_S|_inf < 1). For every Q with |log pi_Q - log pi*| <= l:
-    |Q - Q*|^2 <= [kappa^2/p_A + (kappa/p_A^(1/2) + 1)^2 / m] (R_exp(Q) - R_exp(Q*)), with
-    m = (exp(-l) - 1 + l)/l^2 and p_A = inf pi*(a_s|s).
+    r"""Let $|(I - \beta P_a)^{-1}| \leq \kappa$ on $L_2(d^*_S)$, $P_a$ the anchor's transitions (so
+    for finite $\bar S$, or if $\beta^2 |d \nu_A/d d^*_S|_\infty < 1$). For every $Q$ with $|\log
+    \pi_Q - \log \pi^*| \leq l$: $|Q - Q^*|^2 \leq [\kappa^2/p_A + (\kappa/p_A^{1/2} + 1)^2 / m]
+    (R_{\exp}(Q) - R_{\exp}(Q^*))$, with $m = (\exp(-l) - 1 + l)/l^2$ and $p_A = \inf \pi^*(a_s|s)$.
 
-    Decided: Q - Q* = w + (log pi_Q - log pi*), w = V_Q - V*, and exactly (I - beta P_a) w = -b_Q -
-    (log pi_Q - log pi*)(., a_s); KL >= m E (log pi_Q - log pi*)^2. No class, no compactness and no
-    derivative is needed: (exp(x) - 1 - x)/x^2 >= m for x >= -l. Every drawn finite world, any Q.
+    Decided: $Q - Q^* = w + (\log \pi_Q - \log \pi^*)$, $w = V_Q - V^*$, and exactly $(I - \beta
+    P_a) w = -b_Q - (\log \pi_Q - \log \pi^*)(\cdot, a_s)$; $\mathrm{KL} \geq m E (\log \pi_Q - \log
+    \pi^*)^2$. No class, no compactness and no derivative is needed: $(\exp(x) - 1 - x)/x^2 \geq m$
+    for $x \geq -l$. Every drawn finite world, any $Q$.
     """
     solved = expert(problem.mdp)
     kappa, p_anchor = _anchored(problem, solved)
@@ -301,21 +309,24 @@ def _growing_direction() -> Identified:
 
 @claim.holds_if(
     "lem:erm_ddc_quant_identification",
-    condition="I - beta P_a has a bounded inverse on L2(d*_S): finite S-bar, say; the lemma denies"
-    " that a finite state space is needed",
+    condition=r"$I - \beta P_a$ has a bounded inverse on $L_2(d^*_S)$: finite $\bar S$, say; the "
+    "lemma denies that a finite state space is needed",
     instances=identified(),
     counterexample=_growing_direction,
-    text="States 0, 1, 2, ..., with start 0. The anchor moves n -> n + 1, the other action to 0."
-    " With r = -beta log 2 and beta = .9: Q* = 0, pi* = 1/2, d*(n) = .55 (.45)^n. Let Q_t(n, a) ="
-    " g(t .9^-n) for |t| <= 1, where g is smooth and odd, g(y) = y on [0, .9] and 1 from 1 on. Q_t"
-    " is bounded, and t -> Q_t is C^2 into L2(d*). Free table parameters at the sampled states,"
-    " added to Q_t, give Assumption nonSingularJac (ii) as well.\n"
-    "The likelihood has no excess. The function c(n) = .9^-n is in L2(d*), and c - beta P_a c = 0."
-    " So at t = .9^N the residual is 0 at the states n < N, and beta - 1 at the others, whose d* is"
-    " .45^N.\n"
-    f"Hence |Q_t|^2 > {math.floor(55 / (1 - 0.45 / 0.81)) / 100} (.81)^N - .45^N, while the excess"
-    " is .005 (.45)^N. At N = 12: {observed:.4f} > 10^5 x excess = {bound:.4f}. N -> oo refutes any"
-    " C_id.",
+    text=(
+        r"States 0, 1, 2, ..., with start 0. The anchor moves $n \to n + 1$, the other action to "
+        r"0. With $r = -\beta \log 2$ and $\beta = .9$: $Q^* = 0$, $\pi^* = 1/2$, $d^*(n) = .55 "
+        r"(.45)^n$. Let $Q_t(n, a) = g(t .9^{{-n}})$ for $|t| \leq 1$, where $g$ is smooth and "
+        r"odd, $g(y) = y$ on $[0, .9]$ and 1 from 1 on. $Q_t$ is bounded, and $t \to Q_t$ is "
+        "$C^2$ into $L_2(d^*)$. Free table parameters at the sampled states, added to $Q_t$, "
+        "give Assumption nonSingularJac (ii) as well.",
+        "The likelihood has no excess. The function $c(n) = .9^{{-n}}$ is in $L_2(d^*)$, and $c "
+        r"- \beta P_a c = 0$. So at $t = .9^N$ the residual is 0 at the states $n < N$, and "
+        r"$\beta - 1$ at the others, whose $d^*$ is $.45^N$.",
+        f"Hence $|Q_t|^2 > {math.floor(55 / (1 - 0.45 / 0.81)) / 100} (.81)^N - .45^N$, while the "
+        r"excess is $.005 (.45)^N$. At $N = 12$: ${observed:.4f} > 10^5$ times the excess, "
+        r"{bound:.4f}. $N \to \infty$ refutes any $C_{{\mathrm{{id}}}}$.",
+    ),
     corrected=identification_with_a_bounded_inverse,
     broken="kappa for kappa^2",
     rejected={"squared": False},
@@ -323,23 +334,26 @@ def _growing_direction() -> Identified:
         instances.absorbing([[0.0]], 0.99), np.array([0]), np.ones((1, 1))
     ),
     adversary=instances.tightest(_aligned, "lem:erm_ddc_quant_identification", 0.1, 2),
-    unproved="the +1. To first order w and the log ratio are orthogonal under pi*, so that kappa^2 "
-    "(1 + 1/m) / p_A is enough for small deviations. For large deviations this is neither proved "
-    "nor refuted",
+    unproved=r"the +1. To first order $w$ and the log ratio are orthogonal under $\pi^*$, so "
+    r"that $\kappa^2 (1 + 1/m) / p_A$ is enough for small deviations. For large "
+    "deviations this is neither proved nor refuted",
 )
 def identification(problem: Identified) -> CheckResult:
-    """There is a finite C_id with |Q_theta - Q*|^2 <= C_id [R_exp(Q_theta) - R_exp(Q*)] in L2(d*)
-    for all theta in B_Q; "it does not require a finite state-space or finite-support assumption".
+    r"""There is a finite $C_{\mathrm{id}}$ with $|Q_\theta - Q^*|^2 \leq C_{\mathrm{id}}
+    [R_{\exp}(Q_\theta) - R_{\exp}(Q^*)]$ in $L_2(d^*)$ for all $\theta$ in $B_Q$; "it does not
+    require a finite state-space or finite-support assumption".
 
     Where: Technical proofs, Lemma erm_ddc_quant_identification.
 
-    Assumes: B_Q compact and finite-dimensional, Q* = Q_theta at some theta in B_Q, finitely many
-    actions, theta -> Q_theta C^2 into L2(d*) with uniformly bounded outputs.
+    Assumes: $B_Q$ compact and finite-dimensional, $Q^* = Q_\theta$ at some $\theta$ in $B_Q$,
+    finitely many actions, $\theta \to Q_\theta$ of class $C^2$ into $L_2(d^*)$ with uniformly
+    bounded outputs.
 
-    Decided: the proof excludes null directions c = beta E[c(s') | s, a_s] by taking suprema of a
-    "bounded state function c". But derivatives of bounded outputs need only be in L2(d*). In L2(d*)
-    the operator P_a may have norm up to (beta p_A)^(-1/2) > 1/beta, and c = beta^-n is a null
-    direction. The world is computed with the states from N on as one.
+    Decided: the proof excludes null directions $c = \beta E[c(s') \mid s, a_s]$ by taking suprema
+    of a "bounded state function $c$". But derivatives of bounded outputs need only be in
+    $L_2(d^*)$. In $L_2(d^*)$ the operator $P_a$ may have norm up to $(\beta p_A)^{-1/2} > 1/\beta$,
+    and $c = \beta^{-n}$ is a null direction. The world is computed with the states from $N$ on as
+    one.
     """
     return _identification(problem, expert(problem.mdp), problem.constant)
 
@@ -357,12 +371,13 @@ def second_variation(problem: Identified, solved: Expert) -> float:
 
 
 def every_direction_curved(problem: Identified, halves: float = 2.0) -> CheckResult:
-    """Let |(I - beta P_a)^-1| <= kappa on L2(d*_S), and C = kappa^2/p_A + 2 (kappa/p_A^(1/2) +
-    1)^2. Then half the risk's second variation at Q* is at least |h|^2 / C for every h in L2(d*),
-    not only for derivatives of the class. Growth near Q* needs this, as the class may leave Q* in
-    directions that are no derivatives of it.
+    r"""Let $|(I - \beta P_a)^{-1}| \leq \kappa$ on $L_2(d^*_S)$, and $C = \kappa^2/p_A + 2
+    (\kappa/p_A^{1/2} + 1)^2$. Then half the risk's second variation at $Q^*$ is at least $|h|^2 /
+    C$ for every $h$ in $L_2(d^*)$, not only for derivatives of the class. Growth near $Q^*$ needs
+    this, as the class may leave $Q^*$ in directions that are no derivatives of it.
 
-    Decided: as C_id, with m = 1/2. The library's Q* and occupancy against the oracle's variation.
+    Decided: as $C_{\mathrm{id}}$, with $m = 1/2$. The library's $Q^*$ and occupancy against the
+    oracle's variation.
     """
     solved, h = expert(problem.mdp), problem.q - problem.mdp.solution.q
     kappa, p_anchor = _anchored(problem, solved)
@@ -384,31 +399,38 @@ def _flat_parameter() -> Identified:
 
 @claim.holds_if(
     "lem:erm_ddc_quant_identification.proof-step",
-    condition="the second variation is bounded below on all of L2(d*), or Q* = Q_theta at one theta"
-    " only, where the derivative is one-to-one",
+    condition=r"the second variation is bounded below on all of $L_2(d^*)$, or $Q^* = Q_\theta$ "
+    r"at one $\theta$ only, where the derivative is one-to-one",
     instances=identified(),
     counterexample=_flat_parameter,
-    text="The chain of lem:erm_ddc_quant_identification with Q_(u, t) = u + g(t^2 .9^-n): at "
-    "(0, 0) the derivatives are 1 and 0, and in the direction 1 the second variation is positive.\n"
-    "Along (0, t) the excess is that of g(t^2 .9^-n): |Q|^2 = {observed:.4f} at t^2 = .9^12 "
-    "against\n10^5 x excess = {bound:.4f}; t -> 0 leaves no lambda_id.",
+    text=(
+        "The chain of lem:erm_ddc_quant_identification with $Q_{{u, t}} = u + g(t^2 "
+        ".9^{{-n}})$: at (0, 0) the derivatives are 1 and 0, and in the direction 1 the second "
+        "variation is positive.",
+        "Along $(0, t)$ the excess is that of $g(t^2 .9^{{-n}})$: $|Q|^2 = {observed:.4f}$ at "
+        "$t^2 = .9^{{12}}$ against",
+        r"$10^5$ times the excess = {bound:.4f}; $t \to 0$ leaves no "
+        r"$\lambda_{{\mathrm{{id}}}}$.",
+    ),
     corrected=every_direction_curved,
     broken="1 for the 2 = 1/m of the likelihood's curvature",
     rejected={"halves": 1.0},
     rejected_at=lambda: _aligned(0.5),
 )
 def curved_derivatives(problem: Identified) -> CheckResult:
-    """Let the second variation have no null direction on the image of the derivative of theta ->
-    Q_theta at Q*. "Consequently" R_exp(Q_theta) - R_exp(Q*) >= lambda_id |Q_theta - Q*|^2 for all
-    Q_theta near Q*, with some lambda_id > 0.
+    r"""Let the second variation have no null direction on the image of the derivative of $\theta
+    \to Q_\theta$ at $Q^*$. "Consequently" $R_{\exp}(Q_\theta) - R_{\exp}(Q^*) \geq
+    \lambda_{\mathrm{id}} |Q_\theta - Q^*|^2$ for all $Q_\theta$ near $Q^*$, with some
+    $\lambda_{\mathrm{id}} > 0$.
 
     Where: Technical proofs, proof of Lemma erm_ddc_quant_identification, "it has a strictly
     positive minimum eigenvalue. Consequently, ...".
 
-    Assumes: as the Lemma; theta -> Q_theta is twice continuously differentiable into L2(d*).
+    Assumes: as the Lemma; $\theta \to Q_\theta$ is twice continuously differentiable into
+    $L_2(d^*)$.
 
-    Decided: the class leaves Q* also where its derivative vanishes, in directions of the second
-    order, on which the sphere of derivatives is silent. The lemma's own defect is another one,
-    the null direction itself (lem:erm_ddc_quant_identification); on finite S-bar both are cured.
+    Decided: the class leaves $Q^*$ also where its derivative vanishes, in directions of the second
+    order, on which the sphere of derivatives is silent. The lemma's own defect is another one, the
+    null direction itself (lem:erm_ddc_quant_identification); on finite $\bar S$ both are cured.
     """
     return _identification(problem, expert(problem.mdp), problem.constant)

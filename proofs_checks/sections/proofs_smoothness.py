@@ -146,10 +146,10 @@ def _without_value(point: Curved) -> CheckResult:
 
 
 def empirical_lipschitz_both(point: Curved, bound: float | None = None) -> CheckResult:
-    """R_emp is Lipschitz in theta with constant (2 + 2 M (1 + beta)) B.
+    r"""$R_{\mathrm{emp}}$ is Lipschitz in $\theta$ with constant $(2 + 2 M (1 + \beta)) B$.
 
-    Decided: the proof's own bounds: 2 B for the likelihood's gradient, 2 M (1 + beta) B for the
-    Bellman term's. Sharp: all three inequalities are approached at once.
+    Decided: the proof's own bounds: $2 B$ for the likelihood's gradient, $2 M (1 + \beta) B$ for
+    the Bellman term's. Sharp: all three inequalities are approached at once.
     """
     width = point.slopes.shape[2]
     gradient = complex_slope(
@@ -166,11 +166,17 @@ def empirical_lipschitz_both(point: Curved, bound: float | None = None) -> Check
     "lem:EmpLipschitz",
     instances=curved(),
     counterexample=_realised_slope,
-    text="A = 2, beta = .95, Q(s, .) = (-theta, theta), Q(s', .) = (theta, theta), |theta| <= 1, "
-    "B = 1; one observation (s, 0, s').\nThe Q* of r(s, 0) = 1 + beta - beta log 2 is theta = -1; "
-    "R_max = 1 + beta - beta log 2, V_max = 1 + log 2, Q_max = 1: M = 2 (1 + beta) = "
-    f"{2 * 1.95:.1f}.\nAt theta = 1, Psi = M, p(1 | s) = {1 / (1 + math.exp(-2)):.4f}: grad = "
-    "2 M (1 + beta) + 2 p(1 | s) = {observed:.4f}; printed: 2 M (1 + beta) + 1 = {bound:.4f}.",
+    text=(
+        r"$A = 2$, $\beta = .95$, $Q(s, \cdot) = (-\theta, \theta)$, $Q(s', \cdot) = (\theta, "
+        r"\theta)$, $|\theta| \leq 1$, $B = 1$; one observation $(s, 0, s')$.",
+        r"The $Q^*$ of $r(s, 0) = 1 + \beta - \beta \log 2$ is $\theta = -1$; $R_{{\max}} = 1 + "
+        r"\beta - \beta \log 2$, $V_{{\max}} = 1 + \log 2$, $Q_{{\max}} = 1$: $M = 2 (1 + \beta) "
+        f"= {2 * 1.95:.1f}$.",
+        r"At $\theta = 1$, $\Psi = M$, $p(1 \mid s) = "
+        f"{1 / (1 + math.exp(-2)):.4f}"
+        r"$: $\nabla = 2 M (1 + \beta) + 2 p(1 "
+        r"\mid s) = {observed:.4f}$; printed: $2 M (1 + \beta) + 1 = {bound:.4f}$.",
+    ),
     corrected=empirical_lipschitz_both,
     broken="M = R_max + Q_max, beta V_max left out",
     rejected=_without_value,
@@ -178,15 +184,16 @@ def empirical_lipschitz_both(point: Curved, bound: float | None = None) -> Check
     cost=2,
 )
 def empirical_lipschitz(point: Curved) -> CheckResult:
-    """R_emp is Lipschitz in theta with constant (1 + 2 M (1 + beta)) B.
+    r"""$R_{\mathrm{emp}}$ is Lipschitz in $\theta$ with constant $(1 + 2 M (1 + \beta)) B$.
 
     Where: Technical proofs, Lemma EmpLipschitz.
 
-    Assumes: |grad Q| <= B, M = R_max + beta V_max + Q_max; zeta exact, as R_emp is defined.
+    Assumes: $|\nabla Q| \leq B$, $M = R_{\max} + \beta V_{\max} + Q_{\max}$; $\zeta$ exact, as
+    $R_{\mathrm{emp}}$ is defined.
 
-    Decided: the proof bounds the likelihood's gradient by 2 B, and then adds B. The instance, whose
-    Q* is in the class, has a gradient above the printed constant. With a larger range of theta the
-    gradient comes as close to (2 + 2 M (1 + beta)) B as one likes.
+    Decided: the proof bounds the likelihood's gradient by $2 B$, and then adds $B$. The instance,
+    whose $Q^*$ is in the class, has a gradient above the printed constant. With a larger range of
+    $\theta$ the gradient comes as close to $(2 + 2 M (1 + \beta)) B$ as one likes.
     """
     return empirical_lipschitz_both(point, point.sizes.lipschitz(choice=1.0))
 
@@ -204,11 +211,11 @@ def _opposed(actions: int = 2) -> Curved:
 
 
 def choice_curvature_by_variance(point: Curved) -> CheckResult:
-    """||Hess L_NLL|| <= 2 B_2 + B^2.
+    r"""$\|\nabla^2 L_{\mathrm{NLL}}\| \leq 2 B_2 + B^2$.
 
-    Decided: Hess L_NLL(s, a) = -Hess Q_a + sum_b p_b Hess Q_b + Cov_p(grad Q), and the variance of
-    h' grad Q_b, which lies in [-B, B], is at most B^2. Sharp: opposed gradients, equal
-    probabilities.
+    Decided: $\nabla^2 L_{\mathrm{NLL}}(s, a) = -\nabla^2 Q_a + \sum_b p_b \nabla^2 Q_b +
+    \mathrm{Cov}_p(\nabla Q)$, and the variance of $h' \nabla Q_b$, which lies in $[-B, B]$, is at
+    most $B^2$. Sharp: opposed gradients, equal probabilities.
     """
     return bounded(point, "nll", point.sizes.choice())
 
@@ -217,9 +224,13 @@ def choice_curvature_by_variance(point: Curved) -> CheckResult:
     "lem:lipsSmooth.NLL-bound",
     instances=curved(),
     counterexample=_opposed,
-    text="A = 2, Q(s, .) = (theta, -theta), one observation (s, 0): L_NLL = log(2 cosh theta) -"
-    " theta;\nB = 1, B_2 = 0. At theta = 0 its second derivative is 1 / cosh^2(0) ="
-    " {observed:.6g};\nthe printed bound is |A| / 4 = {bound:.3g}.",
+    text=(
+        r"$A = 2$, $Q(s, \cdot) = (\theta, -\theta)$, one observation $(s, 0)$: "
+        r"$L_{{\mathrm{{NLL}}}} = \log(2 \cosh \theta) - \theta$;",
+        r"$B = 1$, $B_2 = 0$. At $\theta = 0$ its second derivative is $1 / \cosh^2(0) = "
+        "{observed:.6g}$;",
+        "the printed bound is $|A| / 4 = {bound:.3g}$.",
+    ),
     corrected=choice_curvature_by_variance,
     broken="(1 - 1 / |A|) B^2, the largest of the printed sum of p (1 - p)",
     rejected=lambda point: bounded(point, "nll", point.sizes.choice(1 - 1 / point.sizes.actions)),
@@ -228,15 +239,15 @@ def choice_curvature_by_variance(point: Curved) -> CheckResult:
     cost=2,
 )
 def choice_curvature(point: Curved) -> CheckResult:
-    """||Hess L_NLL|| <= 2 B_2 + |A| B^2 / 4.
+    r"""$\|\nabla^2 L_{\mathrm{NLL}}\| \leq 2 B_2 + |A| B^2 / 4$.
 
-    Where: Technical proofs, Lemma lipsSmooth, the display after the bound of T_3.
+    Where: Technical proofs, Lemma lipsSmooth, the display after the bound of $T_3$.
 
-    Assumes: |grad Q| <= B, |Hess Q| <= B_2.
+    Assumes: $|\nabla Q| \leq B$, $|\nabla^2 Q| \leq B_2$.
 
-    Decided: the bound follows from the wrong display of Hess V (lem:lipsSmooth.hessian-of-V). It is
-    true for one action, and for four and more, where |A| / 4 >= 1. For two and three actions the
-    covariance of opposed gradients, up to B^2, exceeds it: B^2 / 2 and 3 B^2 / 4.
+    Decided: the bound follows from the wrong display of $\nabla^2 V$ (lem:lipsSmooth.hessian-of-V).
+    It is true for one action, and for four and more, where $|A| / 4 \geq 1$. For two and three
+    actions the covariance of opposed gradients, up to $B^2$, exceeds it: $B^2 / 2$ and $3 B^2 / 4$.
     """
     return bounded(point, "nll", point.sizes.choice_printed)
 
@@ -262,11 +273,11 @@ def _realised_curvature() -> Curved:
 
 
 def risk_curvature_by_variance(point: Curved) -> CheckResult:
-    """||Hess R_emp|| <= L_theta = 2 B_2 + B^2 + 2 (1 + beta)^2 B^2 + 2 M ((1 + beta) B_2 +
-    beta B^2).
+    r"""$\|\nabla^2 R_{\mathrm{emp}}\| \leq L_\theta = 2 B_2 + B^2 + 2 (1 + \beta)^2 B^2 + 2 M ((1 +
+    \beta) B_2 + \beta B^2)$.
 
-    Decided: as printed, with ||Hess V|| <= B_2 + B^2 in place of 2 B_2 + |A| B^2 / 4. Sharp as the
-    reward, and with it M, grows.
+    Decided: as printed, with $\|\nabla^2 V\| \leq B_2 + B^2$ in place of $2 B_2 + |A| B^2 / 4$.
+    Sharp as the reward, and with it $M$, grows.
     """
     return bounded(point, "risk", point.sizes.theta())
 
@@ -275,11 +286,16 @@ def risk_curvature_by_variance(point: Curved) -> CheckResult:
     "lem:lipsSmooth.L-theta",
     instances=curved(),
     counterexample=_realised_curvature,
-    text="A = 2, beta = .95, Q(s, .) = (-w, w), Q(s', .) = (u, -u), |u| <= 1, |w| <= 20: B = 1, "
-    "B_2 = 0.\nData: (s, 0, s'). The Q* of r(s, 0) = 20 - beta log 2 is (u, w) = (0, -20)."
-    f" R_max = 20 + beta log 2, V_max = Q_max = 20: M = {59 + 0.95 * math.log(2):.2f}.\n"
-    "At (0, 20), Psi = 40: d2R/du2 = 2 Psi beta = {observed:.4f}; printed: 1/2 + 2 (1 + beta)^2 + "
-    "beta M = {bound:.4f}.",
+    text=(
+        r"$A = 2$, $\beta = .95$, $Q(s, \cdot) = (-w, w)$, $Q(s', \cdot) = (u, -u)$, $|u| \leq "
+        r"1$, $|w| \leq 20$: $B = 1$, $B_2 = 0$.",
+        r"Data: $(s, 0, s')$. The $Q^*$ of $r(s, 0) = 20 - \beta \log 2$ is $(u, w) = (0, -20)$. "
+        r"$R_{{\max}} = 20 + \beta \log 2$, $V_{{\max}} = Q_{{\max}} = 20$: $M = "
+        f"{59 + 0.95 * math.log(2):.2f}"
+        "$.",
+        r"At (0, 20), $\Psi = 40$: $\partial^2 R/\partial u^2 = 2 \Psi \beta = {observed:.4f}$; "
+        r"printed: $1/2 + 2 (1 + \beta)^2 + \beta M = {bound:.4f}$.",
+    ),
     corrected=risk_curvature_by_variance,
     broken="M in place of 2 M, the factor of the square lost",
     rejected=lambda point: bounded(point, "risk", point.sizes.theta(product=1.0)),
@@ -290,15 +306,17 @@ def risk_curvature_by_variance(point: Curved) -> CheckResult:
     cost=2,
 )
 def risk_curvature(point: Curved) -> CheckResult:
-    """||Hess R_emp|| <= L_theta = 2 B_2 + |A| B^2 / 4 + 2 (1 + 2 beta) M B_2 + (2 (1 + beta)^2 +
-    beta |A| M / 2) B^2.
+    r"""$\|\nabla^2 R_{\mathrm{emp}}\| \leq L_\theta = 2 B_2 + |A| B^2 / 4 + 2 (1 + 2 \beta) M B_2 +
+    (2 (1 + \beta)^2 + \beta |A| M / 2) B^2$.
 
     Where: Technical proofs, Lemma lipsSmooth, last display.
 
-    Assumes: |grad Q| <= B, |Hess Q| <= B_2, M = R_max + beta V_max + Q_max; zeta exact.
+    Assumes: $|\nabla Q| \leq B$, $|\nabla^2 Q| \leq B_2$, $M = R_{\max} + \beta V_{\max} +
+    Q_{\max}$; $\zeta$ exact.
 
-    Decided: fails for two and three actions where M is large, as the likelihood's term does. Holds
-    for one action, and for four and more, where |A| / 4 >= 1. The instance has Q* in the class too.
+    Decided: fails for two and three actions where $M$ is large, as the likelihood's term does.
+    Holds for one action, and for four and more, where $|A| / 4 \geq 1$. The instance has $Q^*$ in
+    the class too.
     """
     return bounded(point, "risk", point.sizes.theta_printed)
 
@@ -318,11 +336,12 @@ def duals(draw: st.DrawFn) -> Duals:
 
 
 def dual_smoothness_by_square(pair: Duals, factor: float = 2.0, power: int = 2) -> CheckResult:
-    """||grad_zeta R_emp(zeta_1) - grad_zeta R_emp(zeta_2)|| <= 2 beta^2 ||zeta_1 - zeta_2||.
+    r"""$\|\nabla_\zeta R_{\mathrm{emp}}(\zeta_1) - \nabla_\zeta R_{\mathrm{emp}}(\zeta_2)\| \leq 2
+    \beta^2 \|\zeta_1 - \zeta_2\|$.
 
-    Decided: the term -beta^2 (V - zeta)^2 has second derivative -2 beta^2, weighted by the share of
-    the pair in the data, at most 1. Attained by one pair. In the parameters phi of a class there
-    are further factors, |J_zeta|^2 and the curvature of zeta.
+    Decided: the term $-\beta^2 (V - \zeta)^2$ has second derivative $-2 \beta^2$, weighted by the
+    share of the pair in the data, at most 1. Attained by one pair. In the parameters $\phi$ of a
+    class there are further factors, $|J_\zeta|^2$ and the curvature of $\zeta$.
     """
     sample, q = pair.data
     slopes = [
@@ -343,22 +362,26 @@ def dual_smoothness_by_square(pair: Duals, factor: float = 2.0, power: int = 2) 
         np.zeros(1),
         np.ones(1),
     ),
-    text="60 anchor observations of 100, beta = .95: R = ... - .6 beta^2 (V - zeta)^2.\nThe"
-    " gradients at zeta = 0 and 1 differ by 1.2 beta^2 = {observed:.4f}; the printed bound is beta"
-    " = {bound:.4f}.\nIt fails wherever a pair has more than N / (2 beta) of the N observations.",
+    text=(
+        r"60 anchor observations of 100, $\beta = .95$: $R = \dots - .6 \beta^2 (V - \zeta)^2$.",
+        r"The gradients at $\zeta = 0$ and 1 differ by $1.2 \beta^2 = {observed:.4f}$; the "
+        r"printed bound is $\beta = {bound:.4f}$.",
+        r"It fails wherever a pair has more than $N / (2 \beta)$ of the $N$ observations.",
+    ),
     corrected=dual_smoothness_by_square,
     broken="beta^2, the factor of the square lost",
     rejected={"factor": 1.0},
 )
 def dual_smoothness(pair: Duals) -> CheckResult:
-    """||grad_zeta R_emp(zeta_1) - grad_zeta R_emp(zeta_2)|| <= L_zeta ||zeta_1 - zeta_2|| with
-    L_zeta = beta.
+    r"""$\|\nabla_\zeta R_{\mathrm{emp}}(\zeta_1) - \nabla_\zeta R_{\mathrm{emp}}(\zeta_2)\| \leq
+    L_\zeta \|\zeta_1 - \zeta_2\|$ with $L_\zeta = \beta$.
 
     Where: Technical proofs, Lemma lipsSmooth, the last two displays ("the Lipschitz smoothness in
-    beta is trivial").
+    $\beta$ is trivial").
 
-    Assumes: zeta as the vector of its values at the pairs, as printed.
+    Assumes: $\zeta$ as the vector of its values at the pairs, as printed.
 
-    Decided: 2 beta^2 exceeds beta once beta > 1/2; 2 beta^2 m / N once m / N > 1 / (2 beta).
+    Decided: $2 \beta^2$ exceeds $\beta$ once $\beta > 1/2$; $2 \beta^2 m / N$ once $m / N > 1 / (2
+    \beta)$.
     """
     return dual_smoothness_by_square(pair, factor=1.0, power=1)

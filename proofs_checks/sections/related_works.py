@@ -56,14 +56,14 @@ def _mixed(mixture: Mixture, above: Array) -> tuple[Array, Array, Array, float]:
 
 
 def inequalities_are_convex(mixture: Mixture, sign: int = 1) -> CheckResult:
-    """Where r_theta is linear, the soft Bellman inequalities V >= log sum exp(r_theta + beta P V)
-    form a convex set of (theta, V). It is not polyhedral where two actions of a state differ in
-    features or moves. For each theta its least V is the solution. The equations themselves are
-    nonlinear constraints.
+    r"""Where $r_\theta$ is linear, the soft Bellman inequalities $V \geq \log \sum \exp(r_\theta +
+    \beta P V)$ form a convex set of $(\theta, V)$. It is not polyhedral where two actions of a
+    state differ in features or moves. For each $\theta$ its least $V$ is the solution. The
+    equations themselves are nonlinear constraints.
 
-    Decided: log sum exp is convex and not piecewise linear; V -> log sum exp(r + beta P V) is
-    monotone and a contraction, so all that lies above its image lies above V*. Measured: mixtures
-    of points with and without slack satisfy the inequality and lie above V* (library).
+    Decided: log sum exp is convex and not piecewise linear; $V \to \log \sum \exp(r + \beta P V)$
+    is monotone and a contraction, so all that lies above its image lies above $V^*$. Measured:
+    mixtures of points with and without slack satisfy the inequality and lie above $V^*$ (library).
     """
     right, v, least, tolerance = _mixed(mixture, mixture.above)
     gaps = (sign * (right - v), least - v)
@@ -76,29 +76,33 @@ def inequalities_are_convex(mixture: Mixture, sign: int = 1) -> CheckResult:
     counterexample=lambda: Mixture(
         absorbing([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.zeros((2, 1)), 0.5
     ),
-    text="One state, two actions, beta = 1/2, r_theta = (theta, 1 - theta). Theta = 1 and 0 "
-    "have V = 2 log(1 + e) = {observed:.6f}.\nThe midpoint theta = 1/2 with that V violates "
-    "V = log(2 exp(1/2 + V/2)), whose right side is {bound:.6f}.\nWith max for log sum exp "
-    "likewise: V = 2, 2, and V = max(1/2, 1/2) + V/2 gives 1.",
+    text=(
+        r"One state, two actions, $\beta = 1/2$, $r_\theta = (\theta, 1 - \theta)$. Both $\theta "
+        r"= 1$ and $\theta = 0$ have $V = 2 \log(1 + e) = {observed:.6f}$.",
+        r"The midpoint $\theta = 1/2$ with that $V$ violates $V = \log(2 \exp(1/2 + V/2))$, "
+        "whose right side is {bound:.6f}.",
+        r"With max for log sum exp likewise: $V = 2$, 2, and $V = \max(1/2, 1/2) + V/2$ gives 1.",
+    ),
     corrected=inequalities_are_convex,
     broken="the inequality the other way, V <= log sum exp(r + beta P V)",
     rejected={"sign": -1},
 )
 def equations_are_polyhedral(mixture: Mixture) -> CheckResult:
-    """The "Bellman equations constitute a convex polyhedral constraint set". In the variables
-    (theta, V) of Su and Judd's programme, mixtures of two solutions of the equations V = log sum
-    exp(r_theta + beta P V) are solutions.
+    r"""The "Bellman equations constitute a convex polyhedral constraint set". In the variables
+    $(\theta, V)$ of Su and Judd's programme, mixtures of two solutions of the equations $V = \log
+    \sum \exp(r_\theta + \beta P V)$ are solutions.
 
-    Where: Section 2, on Su and Judd (2012). It says that their nonlinear programme is "a
-    nested linear programming problem with Bellman equations as constraints of a linear program".
+    Where: Section 2, on Su and Judd (2012). It says that their nonlinear programme is "a nested
+    linear programming problem with Bellman equations as constraints of a linear program".
 
-    Assumes: r_theta linear in theta, the case most favourable to the statement; P and beta fixed.
+    Assumes: $r_\theta$ linear in $\theta$, the case most favourable to the statement; $P$ and
+    $\beta$ fixed.
 
     Decided: the sentence is about other work, and nothing rests on it. The equation is that of the
-    graph of a strictly convex function. For fixed theta the
-    set is a single point and the statement is empty. The linear programme for plain dynamic
-    programming has the constraint V >= max_a(r + beta P V). This constraint is polyhedral, but is
-    neither an equation nor that of the DDC model.
+    graph of a strictly convex function. For fixed $\theta$ the set is a single point and the
+    statement is empty. The linear programme for plain dynamic programming has the constraint $V
+    \geq \max_a(r + \beta P V)$. This constraint is polyhedral, but is neither an equation nor that
+    of the DDC model.
     """
     right, v, _, tolerance = _mixed(mixture, np.zeros_like(mixture.above))
     return equal(v, right, tolerance, WHY)
@@ -131,12 +135,12 @@ def _policies(case: Shaped, moves: Array, *rewards: Array) -> tuple[list[Array],
 
 
 def invariance_keeps_reward_counterfactuals(case: Shaped, factor: float = 1.0) -> CheckResult:
-    """Where the reward changes and P does not, every reward that is equivalent up to policy
-    invariance predicts the same counterfactual policy. Where P changes to P', r' predicts the
-    policy of r + beta E_P[phi(s')] - beta E_P'[phi(s')], in general another one.
+    r"""Where the reward changes and $P$ does not, every reward that is equivalent up to policy
+    invariance predicts the same counterfactual policy. Where $P$ changes to $P'$, $r'$ predicts the
+    policy of $r + \beta E_P[\phi(s')] - \beta E_{P'}[\phi(s')]$, in general another one.
 
-    Decided: r + Delta and r' + Delta differ by a potential of the same P. The log policies of the
-    library at both, under P with Delta and under P'.
+    Decided: $r + \Delta$ and $r' + \Delta$ differ by a potential of the same $P$. The log policies
+    of the library at both, under $P$ with $\Delta$ and under $P'$.
     """
     base, other = case.mdp.reward + case.intervention, _equivalent(case, factor) + case.intervention
     (first, second), tolerance = _policies(case, case.mdp.transition, base, other)
@@ -162,28 +166,32 @@ def _subsidy() -> Shaped:
 
 @claim.holds_if(
     "related.policy-invariance",
-    condition="the counterfactual changes the transitions P (or asks for values, not choices)",
+    condition="the counterfactual changes the transitions $P$ (or asks for values, not choices)",
     instances=shaped(),
     counterexample=_subsidy,
-    text="Two states, a0 stays, a1 switches, beta = 1/2; r and r' = r + phi(s')/2 - phi(s), phi = "
-    "(1, 3), have one policy.\nWith a subsidy of 1 for (0, a0), Q' = Q - phi(s) solves the equation"
-    " of r' whenever Q does that of r: one policy again.\nLargest difference of the two log "
-    "policies: {observed:.0g}; to be impossible to predict it would have to be above {bound:g}.",
+    text=(
+        r"Two states, a0 stays, a1 switches, $\beta = 1/2$; $r$ and $r' = r + \phi(s')/2 - "
+        r"\phi(s)$, $\phi = (1, 3)$, have one policy.",
+        r"With a subsidy of 1 for (0, a0), $Q' = Q - \phi(s)$ solves the equation of $r'$ "
+        "whenever $Q$ does that of $r$: one policy again.",
+        "Largest difference of the two log policies: {observed:.0g}; to be impossible to "
+        "predict it would have to be above {bound:g}.",
+    ),
     corrected=invariance_keeps_reward_counterfactuals,
     broken="potentials not discounted, r + E[phi(s')] - phi(s)",
     rejected={"factor": 2.0},
 )
 def invariance_prevents_counterfactuals(case: Shaped) -> CheckResult:
-    """Methods that "identify rewards only up to policy invariance" cannot predict counterfactual
+    r"""Methods that "identify rewards only up to policy invariance" cannot predict counterfactual
     choices: two such rewards predict different policies after a change.
 
     Where: Section 2, on GAN approaches, "which implies that counterfactual analysis is impossible".
 
-    Assumes: policy invariance as in Ng et al. (1999), r + beta E[phi(s')] - phi(s); here the change
-    is one of the reward, the paper's own example of a coupon (Sections 1 and 3).
+    Assumes: policy invariance as in Ng et al. (1999), $r + \beta E[\phi(s')] - \phi(s)$; here the
+    change is one of the reward, the paper's own example of a coupon (Sections 1 and 3).
 
-    Decided: shaping by a potential commutes with adding Delta to the reward; it does not with
-    changing P. The counterexample has the same counterfactual policy under both rewards.
+    Decided: shaping by a potential commutes with adding $\Delta$ to the reward; it does not with
+    changing $P$. The counterexample has the same counterfactual policy under both rewards.
     """
     base, other = case.mdp.reward + case.intervention, _equivalent(case) + case.intervention
     (first, second), tolerance = _policies(case, case.mdp.transition, base, other)

@@ -43,12 +43,14 @@ WEIGHTS = "rounding of sums of at most four terms, over weights that add up to o
 
 
 def stable_on_policy(fit: Fit, power: int = 1) -> CheckResult:
-    """With V linear in one feature, one fit multiplies the error of theta by a factor. It is at
-    most beta where the states are weighted by an invariant distribution of the moves. With other
-    weights it may exceed 1, and then the iteration diverges, as the footnote of Section 2 says.
+    r"""With $V$ linear in one feature, one fit multiplies the error of $\theta$ by a factor. It is
+    at most $\beta$ where the states are weighted by an invariant distribution of the moves. With
+    other weights it may exceed 1, and then the iteration diverges, as the footnote of Section 2
+    says.
 
-    Decided: by Cauchy and Schwarz, and Jensen, |<phi, P phi>| <= |phi|^2 in L2 of an invariant
-    distribution. Measured with the mean of the first 2^20 distributions from the drawn one.
+    Decided: by Cauchy and Schwarz, and Jensen, $|\langle \phi, P \phi \rangle| \leqq |\phi|^2$ in
+    $L_2$ of an invariant distribution. Measured with the mean of the first $2^{20}$ distributions
+    from the drawn one.
     """
     mean, moves = fit.weights, fit.moves
     for _ in range(20):  # the mean over 1, 2, 4, ... periods
@@ -68,10 +70,14 @@ def _two_states(discount: float = 0.95) -> Fit:
     "related.linear-exception",
     instances=fits(),
     counterexample=_two_states,
-    text="Two states, features 1 and 2, both lead to the second, r = phi - beta P phi: V = phi is "
-    "linear.\nA fit with equal weights takes theta's error e to beta (1 x 2 + 2 x 2) e / (1 + 4) "
-    "= 1.2 beta e.\nAt beta = .95 the error grows by {observed:.2f} a step; stable is at most "
-    "{bound:.0f}.",
+    text=(
+        r"Two states, features 1 and 2, both lead to the second, $r = \phi - \beta P \phi$: $V = "
+        r"\phi$ is linear.",
+        r"A fit with equal weights takes $\theta$'s error $e$ to $\beta (1 \times 2 + 2 \times "
+        r"2) e / (1 + 4) = 1.2 \beta e$.",
+        r"At $\beta = .95$ the error grows by {observed:.2f} a step; stable is at most "
+        "{bound:.0f}.",
+    ),
     corrected=stable_on_policy,
     broken="beta^2 in place of beta",
     rejected={"power": 2},
@@ -79,7 +85,7 @@ def _two_states(discount: float = 0.95) -> Fit:
 )
 def linear_is_stable(fit: Fit) -> CheckResult:
     """Approximation with dynamic programming is unstable "except when the value function is linear
-    in state": fitted value iteration in a linear class that holds V does not diverge.
+    in state": fitted value iteration in a linear class that holds $V$ does not diverge.
 
     Where: Section 2, "combining approximation with dynamic programming induces unstable convergence
     except when the value function is linear in state"; the note under Table 1.
@@ -115,12 +121,12 @@ ELIMINATION = "rounding of singular values of a matrix with entries up to 2"
 
 
 def any_mean_identifies(given: Known, sign: int = 1) -> CheckResult:
-    """The anchor assumption is sufficient. So is any known mean sum_a k(a | s) r(s, a) with weights
-    k >= 0 that add up to one: no singular value of the equations for V is below
-    (1 - beta)/sqrt(|S|). An anchor is the case of one action.
+    r"""The anchor assumption is sufficient. So is any known mean $\sum_a k(a \mid s) r(s, a)$ with
+    weights $k \geq 0$ that add up to one: no singular value of the equations for $V$ is below $(1 -
+    \beta)/\sqrt{|S|}$. An anchor is the case of one action.
 
-    Decided: V + log pi* - beta P V is r, so the means are (I - beta P_k) V plus what is known, and
-    |(I - beta P_k) x|_max >= (1 - beta)|x|_max.
+    Decided: $V + \log \pi^* - \beta P V$ is $r$, so the means are $(I - \beta P_k) V$ plus what is
+    known, and $|(I - \beta P_k) x|_{\max} \geq (1 - \beta)|x|_{\max}$.
     """
     weights = given.weights * np.where(np.arange(given.weights.shape[1]) % 2, sign, 1)
     singular = np.linalg.svd(_equations(given._replace(weights=weights)), compute_uv=False)
@@ -136,24 +142,28 @@ def _even() -> Known:
     "related.necessitates-anchor",
     instances=knowns(),
     counterexample=_even,
-    text="One state, two actions, beta = 1/2; the mean of the two rewards is known, neither reward "
-    "is.\nThe choices give r_0 - r_1 = log pi*_0 - log pi*_1, and the mean gives the rest.\n"
-    "Dimensions left open: {observed:.0f}, and not {bound:.0f} or more.",
+    text=(
+        r"One state, two actions, $\beta = 1/2$; the mean of the two rewards is known, neither "
+        "reward is.",
+        r"The choices give $r_0 - r_1 = \log \pi^*_0 - \log \pi^*_1$, and the mean gives the "
+        "rest.",
+        "Dimensions left open: {observed:.0f}, and not {bound:.0f} or more.",
+    ),
     corrected=any_mean_identifies,
     broken="weights of both signs that add up to zero",
     rejected={"sign": -1},
 )
 def needs_an_anchor(given: Known) -> CheckResult:
-    """Exact identification of r "necessitates a strong anchor action assumption". (Our reading,
+    r"""Exact identification of $r$ "necessitates a strong anchor action assumption". (Our reading,
     to the letter: with another linear restriction on the rewards of each state it is not
     identified.)
 
     Where: Section 2, second paragraph.
 
-    Assumes: P, beta and pi* known; the restriction is a known mean of r(s, .), of two actions or
-    more.
+    Assumes: $P$, $\beta$ and $\pi^*$ known; the restriction is a known mean of $r(s, \cdot)$, of
+    two actions or more.
 
-    Decided: the rank of the equations for V. Some restriction is needed, and the anchor is one of
+    Decided: the rank of the equations for $V$. Some restriction is needed, and the anchor is one of
     many. A known mean is a normalisation of the anchor's kind, which the sentence may include.
     """
     several = (given.weights > 0).sum(axis=1).max() > 1
@@ -183,12 +193,13 @@ SUMS = "rounding of sums of up to 1,000 terms below log 1,000 + 2"
 
 
 def constant_falls_with_actions(tilt: Tilt, power: float = 1.0) -> CheckResult:
-    """At the uniform pi the constant of |p - pi|^2/2 >= c KL(pi || p) is at least p_-/2, and at
-    most 1/|A| in the limit p -> pi. So it falls to zero as |A| grows, and with it the constants of
-    Lemma NLL_PL and Theorem bothPL. They say nothing of infinite action spaces.
+    r"""At the uniform $\pi$ the constant of $|p - \pi|^2/2 \geq c \mathrm{KL}(\pi \| p)$ is at
+    least $p_-/2$, and at most $1/|A|$ in the limit $p \to \pi$. So it falls to zero as $|A|$ grows,
+    and with it the constants of Lemma NLL_PL and Theorem bothPL. They say nothing of infinite
+    action spaces.
 
-    Decided: Lemma NLL_PL's inequality KL <= |p - pi|^2/p_-, and the second derivative of KL at pi,
-    which is pi. Measured at steps of both signs, half of the actions together.
+    Decided: Lemma NLL_PL's inequality $\mathrm{KL} \leq |p - \pi|^2/p_-$, and the second derivative
+    of KL at $\pi$, which is $\pi$. Measured at steps of both signs, half of the actions together.
     """
     square, divergence, least = _sides(tilt)
     near, small, _ = _sides(tilt._replace(step=1e-3))
@@ -203,9 +214,12 @@ def constant_falls_with_actions(tilt: Tilt, power: float = 1.0) -> CheckResult:
     "intro.infinite-actions",
     instances=tilts(),
     counterexample=lambda: Tilt(1000, 1.0, 0.01),
-    text="1,000 actions, pi uniform, p with log-odds 1 for one half: |p - pi|^2/2 = {observed:.1e}."
-    "\nc KL(pi || p) with c = 1/100 is {bound:.1e}, which is larger.\nFor any c > 0 take enough "
-    "actions: the ratio is at most 1/|A| as p nears pi.",
+    text=(
+        r"1,000 actions, $\pi$ uniform, $p$ with log-odds 1 for one half: $|p - \pi|^2/2$ is "
+        "{observed:.1e}.",
+        r"$c \mathrm{{KL}}(\pi \| p)$ with $c = 1/100$ is {bound:.1e}, which is larger.",
+        r"For any $c > 0$ take enough actions: the ratio is at most $1/|A|$ as $p$ nears $\pi$.",
+    ),
     corrected=constant_falls_with_actions,
     broken="the root of p_- for p_-",
     rejected={"power": 0.5},
@@ -213,15 +227,15 @@ def constant_falls_with_actions(tilt: Tilt, power: float = 1.0) -> CheckResult:
     "and Sections 3 and 6 assume finite ones",
 )
 def constant_for_all_actions(tilt: Tilt) -> CheckResult:
-    """The guarantees cover infinite action spaces: some c > 0 has |p - pi|^2/2 >= c KL(pi || p) for
-    every number of actions.
+    r"""The guarantees cover infinite action spaces: some $c > 0$ has $|p - \pi|^2/2 \geq c
+    \mathrm{KL}(\pi \| p)$ for every number of actions.
 
     Where: Section 1, "where the state and action space are infinitely large"; Section 9,
     "infinite-size state and action spaces". Section 3 has a finite action space.
 
-    Assumes: pi uniform, |log p(a) - log p(b)| <= 2.
+    Assumes: $\pi$ uniform, $|\log p(a) - \log p(b)| \leq 2$.
 
-    Decided: at the uniform pi, whose least probability is 1/|A|.
+    Decided: at the uniform $\pi$, whose least probability is $1/|A|$.
     """
     square, divergence, _ = _sides(tilt)
     return at_least(square / 2, tilt.constant * divergence, 1e-15, SUMS)
@@ -263,12 +277,13 @@ TERMS = "rounding of a sum of ten terms, each at most the bound"
 
 
 def joint_bound(point: Bend, corrections: float = 1.0) -> CheckResult:
-    """The Hessian of f-hat_N in (theta, phi) is at most L_theta + 2 beta^2 (B^2 + Z (B_2 + B^2)) +
-    2 beta^2 (B + 1). Here L_theta is the corrected one of Lemma lipsSmooth, |V_Q - zeta| <= Z, and
-    zeta is a parameter itself. Lemma lipsSmooth bounds the profile, where zeta is the mean of V_Q.
+    r"""The Hessian of $\hat f_N$ in $(\theta, \phi)$ is at most $L_\theta + 2 \beta^2 (B^2 + Z (B_2
+    + B^2)) + 2 \beta^2 (B + 1)$. Here $L_\theta$ is the corrected one of Lemma lipsSmooth, $|V_Q -
+    \zeta| \leq Z$, and $\zeta$ is a parameter itself. Lemma lipsSmooth bounds the profile, where
+    $\zeta$ is the mean of $V_Q$.
 
-    Decided: block by block. The correction term -beta^2 (V - zeta)^2 adds its own second
-    derivatives, and the mixed block has 2 beta^2 grad V. Measured along one parameter.
+    Decided: block by block. The correction term $-\beta^2 (V - \zeta)^2$ adds its own second
+    derivatives, and the mixed block has $2 \beta^2 \nabla V$. Measured along one parameter.
     """
     hessian, b, b2, m, z = _second(point)
     beta = point.discount
@@ -286,28 +301,32 @@ def _far_zeta(zeta: float = 100.0) -> Bend:
     "prop:linConvergence.joint-smoothness",
     instances=bends(),
     counterexample=_far_zeta,
-    text="Two actions, Q(s, .) = Q(s', .) = (theta, -theta), beta = 1/2, r = -beta log 2, one "
-    "observation (s, 0, s'): B = 1, B_2 = 0, and Psi = 0 at theta = 0.\nThere V'' = 1, and zeta = "
-    "100 adds -2 beta^2 (V - zeta) V'' = 50 to the Hessian of f-hat_N.\nIt is {observed:.1f}; the "
-    "two constants of Lemma 30, corrected, add up to {bound:.1f}.",
+    text=(
+        r"Two actions, $Q(s, \cdot) = Q(s', \cdot) = (\theta, -\theta)$, $\beta = 1/2$, $r = "
+        r"-\beta \log 2$, one observation $(s, 0, s')$: $B = 1$, $B_2 = 0$, and $\Psi = 0$ at "
+        r"$\theta = 0$.",
+        r"There $V'' = 1$, and $\zeta = 100$ adds $-2 \beta^2 (V - \zeta) V'' = 50$ to the "
+        r"Hessian of $\hat f_N$.",
+        "It is {observed:.1f}; the two constants of Lemma 30, corrected, add up to {bound:.1f}.",
+    ),
     corrected=joint_bound,
     broken="without the terms of the correction beta^2 (V - zeta)^2",
     rejected={"corrections": 0.0},
-    inferred='Theorem linConvergence calls L "the smoothness constant of the empirical objective"; '
-    "the appendix bounds the profile's blocks alone",
+    inferred='Theorem linConvergence calls $L$ "the smoothness constant of the empirical '
+    "objective\"; the appendix bounds the profile's blocks alone",
 )
 def blocks_are_enough(point: Bend) -> CheckResult:
-    """The constants of Lemma lipsSmooth bound the Hessian of f-hat_N in (theta, phi) jointly, for
-    all zeta in the ball: it is at most L_theta + L_zeta.
+    r"""The constants of Lemma lipsSmooth bound the Hessian of $\hat f_N$ in $(\theta, \phi)$
+    jointly, for all $\zeta$ in the ball: it is at most $L_\theta + L_\zeta$.
 
-    Where: Theorem linConvergence, "L is the smoothness constant of the empirical objective", and
-    the cited conditions, which ask for joint smoothness of f-hat_N.
+    Where: Theorem linConvergence, "$L$ is the smoothness constant of the empirical objective", and
+    the cited conditions, which ask for joint smoothness of $\hat f_N$.
 
-    Assumes: |Psi| <= M, |grad Q| <= B, |Hess Q| <= B_2 at the point; zeta is a parameter itself;
-    the constants as we correct them (E24, E25).
+    Assumes: $|\Psi| \leq M$, $|\nabla Q| \leq B$, $|\nabla^2 Q| \leq B_2$ at the point; $\zeta$ is
+    a parameter itself; the constants as we correct them (E24, E25).
 
-    Decided: by the second derivatives at one observation. The ball of zeta is compact, so that some
-    joint constant exists, and the theorem may mean it. Only its size is open.
+    Decided: by the second derivatives at one observation. The ball of $\zeta$ is compact, so that
+    some joint constant exists, and the theorem may mean it. Only its size is open.
     """
     hessian, b, b2, m, _ = _second(point)
     bound = _block(point.discount, b, b2, m) + 2 * point.discount**2
@@ -337,15 +356,15 @@ def _dip_risk(t: complex, beta: float, psi: float) -> complex:
     rejected_at=lambda: (0.5, -4.0),
 )
 def q_block_is_not_convex(dip: Dip, share: float = 1.0) -> CheckResult:
-    """ "The Q-block is generally nonconvex because of the Bellman residual term": the profile of
-    f-hat_N has points of negative curvature in tables Q.
+    r""" "The $Q$-block is generally nonconvex because of the Bellman residual term": the profile of
+    $\hat f_N$ has points of negative curvature in tables $Q$.
 
     Where: Section 6, first paragraph.
 
     Assumes: one state, two actions, one anchor observation.
 
-    Decided: along Q = (0, t) the curvature at t = 0 is 1/4 + beta^2/2 + beta Psi/2. It is negative
-    for Psi < -(beta + 1/(2 beta)). Measured by a second difference of complex steps.
+    Decided: along $Q = (0, t)$ the curvature at $t = 0$ is $1/4 + \beta^2/2 + \beta \Psi/2$. It is
+    negative for $\Psi < -(\beta + 1/(2 \beta))$. Measured by a second difference of complex steps.
     """
     beta, psi = dip[0], share * dip[1]
     turn = 1e-3 * np.exp(0.25j * np.pi)  # whose square is 1e-6 i
@@ -377,15 +396,15 @@ def bowls(draw: st.DrawFn) -> Bowl:
     rejected_at=lambda: Bowl(np.zeros((1, 1)), np.ones(1)),
 )
 def strong_convexity_gives_pl(bowl: Bowl, times: int = 1) -> CheckResult:
-    """The PL condition is weaker than strong convexity. A mu-strongly convex f is mu-PL, and y^2 on
-    the plane is PL and not strongly convex.
+    r"""The PL condition is weaker than strong convexity. A $\mu$-strongly convex $f$ is $\mu$-PL,
+    and $y^2$ on the plane is PL and not strongly convex.
 
     Where: Abstract and Section 9.
 
-    Assumes: f differentiable, with a minimum.
+    Assumes: $f$ differentiable, with a minimum.
 
-    Decided: derived for any f. Measured on quadratic forms with mu = 1, in exact whole numbers, and
-    on (x, y) -> y^2 plus mu = 2.
+    Decided: derived for any $f$. Measured on quadratic forms with $\mu = 1$, in exact whole
+    numbers, and on $(x, y) \to y^2$ plus $\mu = 2$.
     """
     matrix = bowl.root @ bowl.root.T + np.eye(len(bowl.root))
     slope = matrix @ bowl.point
@@ -417,12 +436,13 @@ NORM = "a sum of five squares of quarters"
 
 
 def realizable_where_it_counts(seen: Seen, power: int = 1) -> CheckResult:
-    """Lemma erm_ddc_quant_identification and Theorem distributional_q_bound compare with Q* in
-    L2(d*). They need Q_theta = Q* for d*-almost every s, not at the evaluations alone. Where it
-    fails off the sample, the squared distance is at most the share of the states not seen, times
-    the largest squared gap. Theorem bothPL needs no realizability at all.
+    r"""Lemma erm_ddc_quant_identification and Theorem distributional_q_bound compare with $Q^*$ in
+    $L_2(d^*)$. They need $Q_\theta = Q^*$ for $d^*$-almost every $s$, not at the evaluations alone.
+    Where it fails off the sample, the squared distance is at most the share of the states not seen,
+    times the largest squared gap. Theorem bothPL needs no realizability at all.
 
-    Decided: the two statements name L2(d*); Theorem bothPL compares with the least empirical risk.
+    Decided: the two statements name $L_2(d^*)$; Theorem bothPL compares with the least empirical
+    risk.
     """
     share = float(seen.visits[~seen.seen].sum())
     bound = share**power * float(np.abs(seen.gap).max()) ** 2
@@ -431,41 +451,45 @@ def realizable_where_it_counts(seen: Seen, power: int = 1) -> CheckResult:
 
 @claim.holds_if(
     "asmp:realizability.evaluations",
-    condition="the sample's states carry d*, or Q_theta = Q* for d*-almost every s",
+    condition=r"the sample's states carry $d^*$, or $Q_\theta = Q^*$ for $d^*$-almost every $s$",
     instances=seens(),
     counterexample=lambda: Seen(
         np.array([0.5, 0.5]), np.array([True, False]), np.array([0.0, 1.0])
     ),
-    text="Two states, each with share 1/2 of d*; the sample holds the first.\nThe class has one "
-    "member: Q* at the first state, Q* + 1 at the second. It is exact at all evaluations.\nIts "
-    "distance from Q* in L2(d*) is {observed:.3f}, not {bound:.0f}.",
+    text=(
+        "Two states, each with share 1/2 of $d^*$; the sample holds the first.",
+        "The class has one member: $Q^*$ at the first state, $Q^* + 1$ at the second. It is "
+        "exact at all evaluations.",
+        "Its distance from $Q^*$ in $L_2(d^*)$ is {observed:.3f}, not {bound:.0f}.",
+    ),
     corrected=realizable_where_it_counts,
     broken="the square of the share",
     rejected={"power": 2},
 )
 def realizable_at_evaluations(seen: Seen) -> CheckResult:
-    """Assumption realizability "is used below only through the empirical evaluations generated by
-    the observed continuous-state sample". So, given it there, some theta has |Q_theta - Q*| = 0 in
-    the norm of Theorem distributional_q_bound.
+    r"""Assumption realizability "is used below only through the empirical evaluations generated by
+    the observed continuous-state sample". So, given it there, some $\theta$ has $|Q_\theta - Q^*| =
+    0$ in the norm of Theorem distributional_q_bound.
 
     Where: Section 6.1, after Assumption realizability.
 
-    Assumes: Q_theta = Q* at all evaluations of the sample, for some theta.
+    Assumes: $Q_\theta = Q^*$ at all evaluations of the sample, for some $\theta$.
 
-    Decided: at evaluations nothing is said of Q_theta elsewhere. As the sample grows, the share of
-    the states not seen falls, and for a compact class both readings meet.
+    Decided: at evaluations nothing is said of $Q_\theta$ elsewhere. As the sample grows, the share
+    of the states not seen falls, and for a compact class both readings meet.
     """
     return at_most(_distance(seen), 0.0, 0, NORM)
 
 
 # --- why oracles do not win
 def oracle_is_more_accurate(trajectories: int, oracle: str = "known_p_both") -> CheckResult:
-    """The least expected MAPE of a regular estimator that knows P and the linear form is small. It
-    is less than half of that of one that knows neither, under the same imbalance. So the imbalance
-    makes no efficient oracle less accurate than an efficient estimator without its knowledge.
+    """The least expected MAPE of a regular estimator that knows $P$ and the linear form is small.
+    It is less than half of that of one that knows neither, under the same imbalance. So the
+    imbalance makes no efficient oracle less accurate than an efficient estimator without its
+    knowledge.
 
     Decided: the same efficiency bounds as for Table 2 (text.below-the-bound), to first order, with
-    the paper's design and d*. They scale alike in N. The printed numbers are single columns.
+    the paper's design and $d^*$. They scale alike in $N$. The printed numbers are single columns.
     """
     bounds = _bounds(0.8 * trajectories)
     return at_most(2 * getattr(bounds, oracle)[0], bounds.tabular[0], 1e-6, ASYMPTOTIC)
@@ -475,9 +499,12 @@ def oracle_is_more_accurate(trajectories: int, oracle: str = "known_p_both") -> 
     "text.why-oracles-lose",
     instances=st.sampled_from([50, 250, 500, 1000, 2500, 5000]),
     counterexample=lambda: 1000,
-    text="1,000 trajectories, of which 800 train, in the paper's design, so with its imbalance.\n"
-    "Least first-order expected MAPE of an estimator that knows P and the linear form: "
-    "{observed:.3f} %.\nOf one that knows neither: {bound:.3f} %.",
+    text=(
+        "1,000 trajectories, of which 800 train, in the paper's design, so with its imbalance.",
+        "Least first-order expected MAPE of an estimator that knows $P$ and the linear form: "
+        "{observed:.3f} %.",
+        "Of one that knows neither: {bound:.3f} %.",
+    ),
     corrected=oracle_is_more_accurate,
     broken="an intercept for maintenance is free too",
     rejected={"oracle": "affine_known_p"},
@@ -487,7 +514,7 @@ def oracle_is_more_accurate(trajectories: int, oracle: str = "known_p_both") -> 
 )
 def imbalance_hurts_oracles(trajectories: int) -> CheckResult:
     """Let a few states be visited much more often than others. Then an efficient estimator that
-    knows P and the linear form of r is less accurate than one that knows neither.
+    knows $P$ and the linear form of $r$ is less accurate than one that knows neither.
 
     Where: Section 7.3, "why do the Oracle baselines ... not beat our approach? The main reason for
     this is the imbalance of state-action distribution".

@@ -38,17 +38,18 @@ def rivals(draw: st.DrawFn) -> Rival:
     rejected_at=lambda: (instances.absorbing([[1.0, 0.0]]), np.array([[0.5, 0.5]])),
 )
 def softmax_policy(rival: Rival, entropy: float = 1.0) -> CheckResult:
-    """V*(s) = log sum_a exp Q*(s, a) and pi*(a | s) = exp(Q*(s, a) - V*(s)) solve the
-    entropy-regularised problem (lambda = 1).
+    r"""$V^*(s) = \log \sum_a \exp Q^*(s, a)$ and $\pi^*(a \mid s) = \exp(Q^*(s, a) - V^*(s))$ solve
+    the entropy-regularised problem $(\lambda = 1)$.
 
     Where: Section 3, set-up of MaxEnt-IRL, "Further, we can show that".
 
-    Assumes: finitely many actions, beta in (0, 1); here finitely many states.
+    Assumes: finitely many actions, $\beta$ in (0, 1); here finitely many states.
 
-    Decided: V* - V^pi = E_pi sum_h beta^h KL(pi || pi*) for every stationary pi: sum the definition
-    of Q* along the path. So no policy is better from any state, and from nu_0 the maximiser is
-    unique on the states it reaches. Off them any policy is a maximiser, and the paper means pi*.
-    Measured: returns of pi* and of drawn policies, summed period by period, against the library.
+    Decided: $V^* - V^\pi = E_\pi \sum_h \beta^h \mathrm{KL}(\pi \| \pi^*)$ for every stationary
+    $\pi$: sum the definition of $Q^*$ along the path. So no policy is better from any state, and
+    from $\nu_0$ the maximiser is unique on the states it reaches. Off them any policy is a
+    maximiser, and the paper means $\pi^*$. Measured: returns of $\pi^*$ and of drawn policies,
+    summed period by period, against the library.
     """
     mdp, policy = rival
     star, world = mdp.solution, (mdp.transition, mdp.discount)
@@ -79,17 +80,18 @@ def _swapped(q: Array, reward: Array, transition: Array, discount: float) -> Arr
 def soft_bellman_equation(
     guess: instances.Fitted, operator: Callable[[Array, Array, Array, float], Array] = oracle.backup
 ) -> CheckResult:
-    """Q*(s, a) = r(s, a) + beta E[log sum_b exp Q*(s', b) | s, a], and Q* is its only bounded
-    solution.
+    r"""$Q^*(s, a) = r(s, a) + \beta E[\log \sum_b \exp Q^*(s', b) \mid s, a]$, and $Q^*$ is its
+    only bounded solution.
 
-    Where: Section 3, Equation (QBellman), and "Q* is the unique solution to TQ - Q = 0".
+    Where: Section 3, Equation (QBellman), and "$Q^*$ is the unique solution to $TQ - Q = 0$".
 
-    Assumes: beta in (0, 1), Q and r bounded; here finitely many states. Without a bound on r no
-    bounded solution need exist (the paper takes Q* in Q from Rust; see setup.Q-star-bounded).
+    Assumes: $\beta$ in (0, 1), $Q$ and $r$ bounded; here finitely many states. Without a bound on
+    $r$ no bounded solution need exist (the paper takes $Q^*$ in $Q$ from Rust; see
+    setup.Q-star-bounded).
 
-    Decided: T is a beta-contraction in sup norm. Measured: the library's Q* (Newton's method) is a
-    fixed point of T written anew. For n = 1 and 300, T^n brings an arbitrary table to a distance
-    from Q* of at most beta^n times its first one.
+    Decided: $T$ is a $\beta$-contraction in sup norm. Measured: the library's $Q^*$ (Newton's
+    method) is a fixed point of $T$ written anew. For $n = 1$ and 300, $T^n$ brings an arbitrary
+    table to a distance from $Q^*$ of at most $\beta^n$ times its first one.
     """
     mdp, best, steps = guess.mdp, guess.mdp.solution.q, 300
     world = (mdp.reward, mdp.transition, mdp.discount)
@@ -109,13 +111,15 @@ EULER = float(np.euler_gamma)
 
 
 def policies_that_see_the_noise(guess: instances.Fitted, location: float = -EULER) -> CheckResult:
-    """The maximum is over stationary policies that see (s, eps), maps from S x R^A to A; its
-    value is V*(s) = E_eps max_a {r(s, a) + eps_a + beta E[V*(s') | s, a]}.
+    r"""The maximum is over stationary policies that see $(s, \epsilon)$, maps from $S \times
+    \mathbb{R}^A$ to $A$; its value is $V^*(s) = E_\epsilon \max_a \{r(s, a) + \epsilon_a + \beta
+    E[V^*(s') \mid s, a]\}$.
 
-    Decided: dynamic programming on the state (s, eps). For given choice shares pi(. | s) no rule
-    has E[eps_a] above H(pi(. | s)), which ties the maximum to the entropy-regularised one.
-    Measured: the agent who takes the largest index(s, a) + eps_a earns V* (library) at index Q*
-    and no more at a drawn index; shares and mean noise by quadrature, returns summed over periods.
+    Decided: dynamic programming on the state $(s, \epsilon)$. For given choice shares $\pi(\cdot
+    \mid s)$ no rule has $E[\epsilon_a]$ above $H(\pi(\cdot \mid s))$, which ties the maximum to the
+    entropy-regularised one. Measured: the agent who takes the largest $\text{index}(s, a) +
+    \epsilon_a$ earns $V^*$ (library) at index $Q^*$ and no more at a drawn index; shares and mean
+    noise by quadrature, returns summed over periods.
     """
     mdp, star = guess.mdp, guess.mdp.solution
     world = (mdp.reward, mdp.transition, mdp.discount, location)
@@ -130,24 +134,30 @@ def policies_that_see_the_noise(guess: instances.Fitted, location: float = -EULE
     "setup.ddc-policy-class",
     instances=instances.fitted(max_states=3),
     counterexample=lambda: instances.Fitted(instances.absorbing([[0.0, 0.0]]), np.zeros((1, 2))),
-    text="One state, two actions, r = 0, beta = 1/2. The displayed Bellman equation gives "
-    "V = log 2 + V/2 = {observed:.6f}.\nA policy pi(a | s) draws a without seeing eps, so "
-    "E eps_a = 0 in every period\nand each policy is worth {bound:g}.",
+    text=(
+        r"One state, two actions, $r = 0$, $\beta = 1/2$. The displayed Bellman equation gives "
+        r"$V = \log 2 + V/2 = {observed:.6f}$.",
+        r"A policy $\pi(a \mid s)$ draws $a$ without seeing $\epsilon$, so $E \epsilon_a = 0$ in "
+        "every period",
+        "and each policy is worth {bound:g}.",
+    ),
     corrected=policies_that_see_the_noise,
     broken="noise of mean gamma (delta = 0)",
     rejected={"location": 0.0},
 )
 def policies_blind_to_the_noise(guess: instances.Fitted) -> CheckResult:
-    """max over pi in Delta_A^S of E_pi[sum_h beta^h (r(s_h, a_h) + eps_{a_h}) | s_0 = s] is the
-    V*(s) = E_eps max_a {r(s, a) + eps_a + beta E[V*(s') | s, a]} of the displayed equation.
+    r"""max over $\pi$ in $\Delta_A^S$ of $E_\pi[\sum_h \beta^h (r(s_h, a_h) + \epsilon_{a_h}) \mid
+    s_0 = s]$ is the $V^*(s) = E_\epsilon \max_a \{r(s, a) + \epsilon_a + \beta E[V^*(s') \mid s,
+    a]\}$ of the displayed equation.
 
     Where: Section 3, set-up of DDC (twice), and Appendix B, Assumption optimaldecision.
 
-    Assumes: eps_a independent Gumbel(-gamma, 1), of mean 0; a_h drawn from pi(. | s_h) (Section 3).
+    Assumes: $\epsilon_a$ independent $\mathrm{Gumbel}(-\gamma, 1)$, of mean 0; $a_h$ drawn from
+    $\pi(\cdot \mid s_h)$ (Section 3).
 
-    Decided: a policy in Delta_A^S depends on s alone, so eps drops out in expectation. The maximum
-    is then the plain optimum, found here by trying all pure policies. What is meant is evident: the
-    displayed equation maximises inside E_eps.
+    Decided: a policy in $\Delta_A^S$ depends on $s$ alone, so $\epsilon$ drops out in expectation.
+    The maximum is then the plain optimum, found here by trying all pure policies. What is meant is
+    evident: the displayed equation maximises inside $E_\epsilon$.
     """
     mdp = guess.mdp
     displayed = mdp.solution.v
@@ -186,20 +196,23 @@ SCALES = st.sampled_from([1.0, 0.5, 2.0]) | st.floats(0.25, 4.0)
     rejected_at=lambda: Noisy(instances.absorbing([[0.0, 1.0]]), 0.0),
 )
 def equivalence(agents: Noisy, exponent: int = 1) -> CheckResult:
-    """At lambda = 1 and delta = -gamma the DDC agent has the MaxEnt agent's Q* and pi*. At another
-    delta its Q is Q* + beta (delta + gamma)/(1 - beta) and pi* is the same. At another lambda all
-    of it holds for Q*/lambda and r/lambda, where the DDC agent's noise is lambda eps_a.
+    r"""At $\lambda = 1$ and $\delta = -\gamma$ the DDC agent has the MaxEnt agent's $Q^*$ and
+    $\pi^*$. At another $\delta$ its $Q$ is $Q^* + \beta (\delta + \gamma)/(1 - \beta)$ and $\pi^*$
+    is the same. At another $\lambda$ all of it holds for $Q^*/\lambda$ and $r/\lambda$, where the
+    DDC agent's noise is $\lambda \epsilon_a$.
 
     Where: Section 3, "DDC -- MaxEnt-IRL equivalence", and Appendix B.
 
-    Assumes: eps_a independent Gumbel(delta, 1) over actions and periods, seen before acting;
-    lambda > 0, and "extend directly to any lambda" read as lambda times the noise.
+    Assumes: $\epsilon_a$ independent $\mathrm{Gumbel}(\delta, 1)$ over actions and periods, seen
+    before acting; $\lambda > 0$, and "extend directly to any $\lambda$" read as $\lambda$ times the
+    noise.
 
-    Decided: E max_a {Q(s, a) + eps_a} = log sum exp Q + delta + gamma, and the chosen a is softmax
-    of Q; dividing either objective by lambda leaves the one at lambda = 1. The mean of the maximum
-    and the choices are measured by quadrature over the noise, at lambda times the library's Q* for
-    r/lambda. Also measured: that the MaxEnt agent's return with lambda H is lambda V*, and that of
-    the uniform policy less by lambda KL.
+    Decided: $E \max_a \{Q(s, a) + \epsilon_a\} = \log \sum \exp Q + \delta + \gamma$, and the
+    chosen $a$ is the softmax of $Q$; dividing either objective by $\lambda$ leaves the one at
+    $\lambda = 1$. The mean of the maximum and the choices are measured by quadrature over the
+    noise, at $\lambda$ times the library's $Q^*$ for $r/\lambda$. Also measured: that the MaxEnt
+    agent's return with $\lambda H$ is $\lambda V^*$, and that of the uniform policy less by
+    $\lambda \mathrm{KL}$.
     """
     mdp, star, scale = agents.mdp, agents.at_one.solution, agents.scale
     world = (mdp.transition, mdp.discount)
@@ -231,10 +244,10 @@ def _largest(mdp: TabularMDP, bound: float) -> CheckResult:
 
 
 def bounded_rewards_bound_q(window: Window, entropy: float = 1.0) -> CheckResult:
-    """If |r| is bounded, then |Q*| <= (sup|r| + beta log|A|)/(1 - beta).
+    r"""If $|r|$ is bounded, then $|Q^*| \leq (\sup|r| + \beta \log|A|)/(1 - \beta)$.
 
-    Decided: |V_Q| <= |Q| + log|A| in sup norm, so |Q*| <= sup|r| + beta (|Q*| + log|A|); constant
-    r >= 0 attains it. The bound does not mention the number of states.
+    Decided: $|V_Q| \leq |Q| + \log|A|$ in sup norm, so $|Q^*| \leq \sup|r| + \beta (|Q^*| +
+    \log|A|)$; constant $r \geq 0$ attains it. The bound does not mention the number of states.
     """
     mdp, _ = window
     ahead = entropy * mdp.discount * np.log(mdp.reward.shape[1])
@@ -247,23 +260,27 @@ def bounded_rewards_bound_q(window: Window, entropy: float = 1.0) -> CheckResult
     instances=instances.tabular_mdps().map(lambda mdp: (mdp, np.inf)),
     # the state s = 10^6 of S = {0, 1, 2, ...}, r(s) = s
     counterexample=lambda: (instances.absorbing([[1e6]]), 1e6),
-    text="S = {{0, 1, 2, ...}}, one action, every state absorbing, r(s) = s, beta = 1/2: "
-    "Q*(s) = 2s.\nWhatever bound M is named, the state s = M exceeds it: "
-    "for M = {bound:.0f}, Q*(M) = {observed:.0f}.",
+    text=(
+        r"$S = \{{0, 1, 2, \dots\}}$, one action, every state absorbing, $r(s) = s$, $\beta = "
+        "1/2$: $Q^*(s) = 2s$.",
+        "Whatever bound $M$ is named, the state $s = M$ exceeds it: for $M = {bound:.0f}$, "
+        "$Q^*(M) = {observed:.0f}$.",
+    ),
     corrected=bounded_rewards_bound_q,
     broken="the entropy's share beta log|A| left out",
     rejected={"entropy": 0.0},
     rejected_at=lambda: (instances.absorbing([[1.0, 1.0]]), np.inf),
 )
 def discounting_bounds_q(window: Window) -> CheckResult:
-    """beta < 1 implies that Q* is bounded: some M has |Q*| <= M on S x A.
+    r"""$\beta < 1$ implies that $Q^*$ is bounded: some $M$ has $|Q^*| \leq M$ on $S \times A$.
 
-    Where: Section 3, "By Rust (1994), beta < 1 (discount factor less than one) implies Q* in Q".
+    Where: Section 3, "By Rust (1994), $\beta < 1$ (discount factor less than one) implies $Q^*$ in
+    $Q$".
 
-    Assumes: S any state space, r in R^(S x A), A finite, beta in (0, 1).
+    Assumes: $S$ any state space, $r$ in $\mathbb{R}^{S \times A}$, $A$ finite, $\beta$ in (0, 1).
 
-    Decided: a bound on r is needed (Rust assumes one). On the infinite state space of the
-    counterexample no M will do.
+    Decided: a bound on $r$ is needed (Rust assumes one). On the infinite state space of the
+    counterexample no $M$ will do.
     """
     return _largest(*window)
 
@@ -323,9 +340,10 @@ def _carried(mdp: TabularMDP, carrier: NDArray[np.bool_]) -> CheckResult:
 
 
 def support_carries_data(space: Cells) -> CheckResult:
-    """S-bar = the support of the expert's state distribution (S a separable metric space). It is
-    the smallest closed set of states that holds s_0, s_1, ... with probability one. Equalities "for
-    all s in S-bar" hold almost everywhere. On a countable (discrete) S this is the printed set.
+    r"""$\bar S$ = the support of the expert's state distribution ($S$ a separable metric space). It
+    is the smallest closed set of states that holds $s_0$, $s_1$, ... with probability one.
+    Equalities "for all $s$ in $\bar S$" hold almost everywhere. On a countable (discrete) $S$ this
+    is the printed set.
 
     Decided: on a separable metric space the support has full measure. Measured: the expert's
     occupancy (library) of the states that a search reaches; each has at least the mass of its
@@ -346,9 +364,12 @@ def _chain() -> Cells:
     condition="the state space is countable (or the expert's state distribution purely atomic)",
     instances=cells(),
     counterexample=lambda: (instances.absorbing([[0.0, 0.0]]), np.array([True])),
-    text="S = [0, 1], s_0 uniform, and s' uniform whatever (s, a): P(s_h = s) = 0 for every s "
-    "and h.\nSo S-bar is empty: the data lie in it with probability {observed:g}, not "
-    "{bound:g},\nand what is claimed 'for all s in S-bar' claims nothing.",
+    text=(
+        "$S = [0, 1]$, $s_0$ uniform, and $s'$ uniform whatever $(s, a)$: $P(s_h = s) = 0$ for "
+        "every $s$ and $h$.",
+        r"So $\bar S$ is empty: the data lie in it with probability {observed:g}, not {bound:g},",
+        r"and what is claimed 'for all $s$ in $\bar S$' claims nothing.",
+    ),
     corrected=support_carries_data,
     broken="only periods 0 and 1 counted",
     rejected=lambda space: _carried(
@@ -357,15 +378,16 @@ def _chain() -> Cells:
     rejected_at=_chain,
 )
 def atoms_carry_data(space: Cells) -> CheckResult:
-    """S-bar = {s: P(s_h = s) > 0 for some h >= 0} carries the expert's data: P(s_h in S-bar) = 1.
+    r"""$\bar S = \{s: P(s_h = s) > 0 \text{ for some } h \geq 0\}$ carries the expert's data:
+    $P(s_h \in \bar S) = 1$.
 
-    Where: Section 3, Definition IRLproblem ("the dataset D only contains information about states
-    visited under pi*"); Section 4. Section 6 is "formulated for continuous state spaces".
+    Where: Section 3, Definition IRLproblem ("the dataset $D$ only contains information about states
+    visited under $\pi^*$"); Section 4. Section 6 is "formulated for continuous state spaces".
 
-    Assumes: S any state space, A finite, the expert plays pi*.
+    Assumes: $S$ any state space, $A$ finite, the expert plays $\pi^*$.
 
-    Decided: P(s_h = s) > 0 holds for at most countably many s. With densities it holds for none,
-    and the identification results become empty.
+    Decided: $P(s_h = s) > 0$ holds for at most countably many $s$. With densities it holds for
+    none, and the identification results become empty.
     """
     mdp, spread = space
     return _carried(mdp, oracle.reachable(mdp.initial, mdp.transition) & ~spread)
@@ -382,14 +404,15 @@ def atoms_carry_data(space: Cells) -> CheckResult:
     ),
 )
 def mean_td_error(guess: instances.Fitted, power: int = 1) -> CheckResult:
-    """E_{s'}[T-hat Q(s, a, s')] = TQ(s, a) and E_{s'}[delta_Q(s, a, s')] = TQ(s, a) - Q(s, a).
+    r"""$E_{s'}[\hat T Q(s, a, s')] = TQ(s, a)$ and $E_{s'}[\delta_Q(s, a, s')] = TQ(s, a) - Q(s,
+    a)$.
 
     Where: Section 3, Lemma expTD=BE.
 
-    Assumes: s' from P(. | s, a), Q bounded.
+    Assumes: $s'$ from $P(\cdot \mid s, a)$, $Q$ bounded.
 
-    Decided: the expectation is linear and r and Q do not depend on s'. Measured: the TD errors
-    averaged successor by successor against the library's Bellman operator.
+    Decided: the expectation is linear and $r$ and $Q$ do not depend on $s'$. Measured: the TD
+    errors averaged successor by successor against the library's Bellman operator.
     """
     mdp, q = guess.mdp, guess.q
     risk = instances.population(guess)

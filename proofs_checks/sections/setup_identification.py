@@ -61,18 +61,18 @@ def _two_anchors() -> Anchored:
     rejected_at=_two_anchors,
 )
 def any_anchor_rationalises(problem: Anchored, others_unchanged: bool = False) -> CheckResult:
-    """Whatever the anchor actions a_s and whatever (bounded) rewards they are given, some r with
-    those values has pi* as its optimal policy.
+    r"""Whatever the anchor actions $a_s$ and whatever (bounded) rewards they are given, some $r$
+    with those values has $\pi^*$ as its optimal policy.
 
     Where: Section 3, after Assumption anchor: "the optimal policy remains the same irrespective of
-    the choice of the anchor action a_s and the reward value".
+    the choice of the anchor action $a_s$ and the reward value".
 
-    Assumes: pi* is optimal for some bounded reward, P and beta known.
+    Assumes: $\pi^*$ is optimal for some bounded reward, $P$ and $\beta$ known.
 
-    Decided: V = (I - beta P_a)^-1 (r(., a_s) - log pi*(a_s | .)), Q = V + log pi*, r = Q - beta P V
-    has log sum exp Q = V, hence Q solves its Bellman equation. Measured: the library's policy at
-    that r, and r at the anchors. Read as "changing r(s, a_s) alone leaves pi*", the statement is
-    wrong.
+    Decided: $V = (I - \beta P_a)^{-1} (r(\cdot, a_s) - \log \pi^*(a_s \mid \cdot))$, $Q = V + \log
+    \pi^*$, $r = Q - \beta P V$ has $\log \sum \exp Q = V$, hence $Q$ solves its Bellman equation.
+    Measured: the library's policy at that $r$, and $r$ at the anchors. Read as "changing $r(s,
+    a_s)$ alone leaves $\pi^*$", the statement is wrong.
     """
     mdp, given = problem.mdp, problem.table[problem.here]
     reward = ccp.solve(problem.observed._replace(given=given))[1]
@@ -97,17 +97,19 @@ def _unique(problem: Anchored, seen: ccp.Observed, inside: NDArray[np.bool_]) ->
 
 
 def identified_almost_everywhere(problem: Anchored, anchored_moves: bool = True) -> CheckResult:
-    """Let Q and Q* be bounded, and d* the expert's discounted state distribution. Suppose that
-    p-hat_Q(. | s) = pi*(. | s) and that Q solves the anchor's Bellman equation, for d*-almost every
-    s. Then Q(s, .) = Q*(s, .) and r(s, .) = Q*(s, .) - beta E[V_{Q*}(s') | s, .] for d*-almost
-    every s. Where S is countable, this is so for all s in S-bar.
+    r"""Let $Q$ and $Q^*$ be bounded, and $d^*$ the expert's discounted state distribution. Suppose
+    that $\hat p_Q(\cdot \mid s) = \pi^*(\cdot \mid s)$ and that $Q$ solves the anchor's Bellman
+    equation, for $d^*$-almost every $s$. Then $Q(s, \cdot) = Q^*(s, \cdot)$ and $r(s, \cdot) =
+    Q^*(s, \cdot) - \beta E[V_{Q^*}(s') \mid s, \cdot]$ for $d^*$-almost every $s$. Where $S$ is
+    countable, this is so for all $s$ in $\bar S$.
 
-    Decided: pi* > 0, so for d*-almost every s no action leaves a set that carries d*, and the
-    system closes; V(s) = Q(s, a_s) - log pi*(a_s | s) turns it into the affine f = T_f f, a
-    contraction. Without "bounded" it fails on infinite S: on s -> s + 1, Q* + beta^-s is a second
-    solution. Measured: the library leads from r to Q* and pi*; back to Q and r lead sums over
-    periods of what is observed where d* has mass, and the solution there, of all that the linear
-    system has, nearest to a drawn table: the same for every table only if there is one.
+    Decided: $\pi^* > 0$, so for $d^*$-almost every $s$ no action leaves a set that carries $d^*$,
+    and the system closes; $V(s) = Q(s, a_s) - \log \pi^*(a_s \mid s)$ turns it into the affine $f =
+    T_f f$, a contraction. Without "bounded" it fails on infinite $S$: on $s \to s + 1$, $Q^* +
+    \beta^{-s}$ is a second solution. Measured: the library leads from $r$ to $Q^*$ and $\pi^*$;
+    back to $Q$ and $r$ lead sums over periods of what is observed where $d^*$ has mass, and the
+    solution there, of all that the linear system has, nearest to a drawn table: the same for every
+    table only if there is one.
     """
     mdp, seen, inside = problem.mdp, problem.observed, problem.reached
     if not anchored_moves:
@@ -132,30 +134,37 @@ def _uniform_after_zero() -> Anchored:
 
 @claim.holds_if(
     "thm:MagnacThesmar",
-    condition="S is countable, or the equations hold d*-almost everywhere, not on S-bar alone",
+    condition=r"$S$ is countable, or the equations hold $d^*$-almost everywhere, not on $\bar S$ "
+    "alone",
     instances=anchored(),
     counterexample=_uniform_after_zero,
-    text="S = [0, 1], one action, r = 0, beta = 1/2; s_0 = 0, then s' uniform on (0, 1]: "
-    "S-bar = {{0}}, Q* = 0.\nOn S-bar the system is Q(0) = E[Q(s')]/2 (the CCP is 1). "
-    "Q(0) = 1 and Q = 2 off 0 solve it:\nQ(0) = {observed:g} is not Q*(0) = {bound:g}.",
+    text=(
+        r"$S = [0, 1]$, one action, $r = 0$, $\beta = 1/2$; $s_0 = 0$, then $s'$ uniform on $(0, "
+        r"1]$: $\bar S = \{{0\}}$, $Q^* = 0$.",
+        r"On $\bar S$ the system is $Q(0) = E[Q(s')]/2$ (the CCP is 1). $Q(0) = 1$ and $Q = 2$ "
+        "off 0 solve it:",
+        "$Q(0) = {observed:g}$ is not $Q^*(0) = {bound:g}$.",
+    ),
     corrected=identified_almost_everywhere,
     broken="the moves of action 0 in every state, not those of the anchor action",
     rejected={"anchored_moves": False},
     rejected_at=_two_anchors,
 )
 def magnac_thesmar(problem: Anchored) -> CheckResult:
-    """The CCPs and the anchors' Bellman equations on S-bar determine Q* on S-bar x A, and
-    r = Q* - beta E[V_{Q*}(s')] there.
+    r"""The CCPs and the anchors' Bellman equations on $\bar S$ determine $Q^*$ on $\bar S \times
+    A$, and $r = Q^* - \beta E[V_{Q^*}(s')]$ there.
 
     Where: Section 3, Lemma MagnacThesmar.
 
-    Assumes: pi* optimal, r(s, a_s) known, P and beta known, Q bounded (the set Q of Section 3). S
-    is any state space, and S-bar the states s with Pr(s_h = s) > 0 for some h (Section 3).
+    Assumes: $\pi^*$ optimal, $r(s, a_s)$ known, $P$ and $\beta$ known, $Q$ bounded (the set $Q$ of
+    Section 3). $S$ is any state space, and $\bar S$ the states $s$ with $\mathrm{Pr}(s_h = s) > 0$
+    for some $h$ (Section 3).
 
-    Decided: where the distribution of s' is not purely atomic, it has mass off S-bar. There the
-    printed system leaves Q free, and E[V_Q(s')] with it. The proof writes the system "for all s in
-    S", with which the lemma holds; on a countable S it holds as printed (see setup.reachable-set).
-    Measured: the solution, of those with the CCPs everywhere, nearest to the instance's table.
+    Decided: where the distribution of $s'$ is not purely atomic, it has mass off $\bar S$. There
+    the printed system leaves $Q$ free, and $E[V_Q(s')]$ with it. The proof writes the system "for
+    all $s$ in $S$", with which the lemma holds; on a countable $S$ it holds as printed (see
+    setup.reachable-set). Measured: the solution, of those with the CCPs everywhere, nearest to the
+    instance's table.
     """
     return _unique(problem, problem.observed, problem.points)
 
@@ -200,14 +209,15 @@ WHY_LEARNED = WHY + "; 400 sweeps leave beta^400 of the first distance"
 
 
 def consistent_offline_learning(experiment: Relabelled, conservatism: float = 0.0) -> CheckResult:
-    """Use entropy-regularised Q-learning on the relabelled data, without a conservatism penalty. It
-    yields the counterfactual optimal policy on S-bar, without an estimate of P, as the observations
-    of each (s, a) in S-bar x A become many. All pairs of S-bar x A have positive probability, since
-    pi* > 0.
+    r"""Use entropy-regularised Q-learning on the relabelled data, without a conservatism penalty.
+    It yields the counterfactual optimal policy on $\bar S$, without an estimate of $P$, as the
+    observations of each $(s, a)$ in $\bar S \times A$ become many. All pairs of $\bar S \times A$
+    have positive probability, since $\pi^* > 0$.
 
-    Decided: no action leaves S-bar, so the fixed point of the logged backups is that of the soft
-    Bellman equation there. Measured: fitted iteration on rows (s, a, r-hat + Delta, s') of S-bar,
-    r-hat recovered from the same rows, against the library's solution of the changed world.
+    Decided: no action leaves $\bar S$, so the fixed point of the logged backups is that of the soft
+    Bellman equation there. Measured: fitted iteration on rows $(s, a, \hat r + \Delta, s')$ of
+    $\bar S$, $\hat r$ recovered from the same rows, against the library's solution of the changed
+    world.
     """
     learned, truth, tolerance = _counterfactual(experiment, conservatism)
     return zero(learned - truth, tolerance, WHY_LEARNED)
@@ -223,32 +233,38 @@ def _coupon() -> Relabelled:
 @claim.holds_if(
     "rem:counterfactual-without-P",
     condition="the method's fixed point solves the soft Bellman equation (no fixed conservatism "
-    "penalty, entropy-regularised backups) and every pair of S-bar x A has many observations",
+    r"penalty, entropy-regularised backups) and every pair of $\bar S \times A$ has "
+    "many observations",
     instances=relabelled(),
     cost=4,
     counterexample=_coupon,
-    text="One state, r = 0, pi* = (1/2, 1/2), beta = 1/2, Delta = (1 + log 3, 0): the new "
-    "policy takes action 0 with odds 3e : 1, share {bound:.4f}.\nCQL, alpha = 1, infinite "
-    "data: its log-odds x solve x = 1 + log 3 - 2 (2 p(x) - 1) with p(x) = 1/(1 + e^-x),\n"
-    "so x = log 3, p(x) = 3/4: share {observed:.4f}.",
+    text=(
+        r"One state, $r = 0$, $\pi^* = (1/2, 1/2)$, $\beta = 1/2$, $\Delta = (1 + \log 3, 0)$: "
+        "the new policy takes action 0 with odds $3e : 1$, share {bound:.4f}.",
+        r"CQL, $\alpha = 1$, infinite data: its log-odds $x$ solve $x = 1 + \log 3 - 2 (2 p(x) - "
+        "1)$ with $p(x) = 1/(1 + e^{{-x}})$,",
+        r"so $x = \log 3$, $p(x) = 3/4$: share {observed:.4f}.",
+    ),
     corrected=consistent_offline_learning,
     broken="CQL's penalty fixed at alpha = 0.01",
     rejected={"conservatism": 0.01},
 )
 def any_offline_method(experiment: Relabelled) -> CheckResult:
-    """On data relabelled with r-hat + Delta, "any standard modern offline-RL algorithm (e.g.,
-    Conservative Q-Learning) can be applied [...] to obtain the counterfactual optimal policy
-    without requiring an explicit estimate of the transition function P".
+    r"""On data relabelled with $\hat r + \Delta$, "any standard modern offline-RL algorithm (e.g.,
+    Conservative Q-Learning) can be applied ... to obtain the counterfactual optimal policy without
+    requiring an explicit estimate of the transition function $P$".
 
-    Where: Section 3, remark "Counterfactual policy optimization without estimating P".
+    Where: Section 3, remark "Counterfactual policy optimization without estimating $P$".
 
-    Assumes: r-hat = r, infinitely many observations, every action with mass on S-bar, P unchanged.
-    CQL is entropy-regularised, which is closest to the model. The greedy form is further off.
+    Assumes: $\hat r = r$, infinitely many observations, every action with mass on $\bar S$, $P$
+    unchanged. CQL is entropy-regularised, which is closest to the model. The greedy form is further
+    off.
 
-    Decided: CQL's stationary point is Q = TQ - alpha (pi_Q/pi_data - 1); averaged over pi_data it
-    shows that for no alpha > 0 is pi_Q the counterfactual policy, unless that is pi_data itself.
-    That P need not be estimated is right. With finite data the answer is that of the empirical
-    kernel, and pairs without an observation are left to chance.
+    Decided: CQL's stationary point is $Q = TQ - \alpha (\pi_Q/\pi_{\text{data}} - 1)$; averaged
+    over $\pi_{\text{data}}$ it shows that for no $\alpha > 0$ is $\pi_Q$ the counterfactual policy,
+    unless that is $\pi_{\text{data}}$ itself. That $P$ need not be estimated is right. With finite
+    data the answer is that of the empirical kernel, and pairs without an observation are left to
+    chance.
     """
     learned, truth, tolerance = _counterfactual(experiment, experiment.conservatism)
     return equal(learned, truth, tolerance, WHY_LEARNED)

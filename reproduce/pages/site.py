@@ -151,9 +151,9 @@ def display(source: str, *_: object, **__: object) -> str:
 
 
 def mathml(formula: str, display: str = "inline") -> str:
-    """TeX as MathML, with a thin space between the name of a function and a letter after it."""
+    """TeX as MathML, with a thin space between the name of a function and a letter or number."""
     made = latex2mathml.converter.convert(formula, display=display)
-    name = r"(<mi>[a-z]{2,}</mi>)(?=<m(?:i|sub|sup|subsup|over|row)\b)"
+    name = r"(<mi>[a-z]{2,}</mi>)(?=<m(?:i|n|sub|sup|subsup|over|row)\b)"
     return re.sub(name, r'\1<mspace width="0.167em" />', made)
 
 

@@ -213,6 +213,7 @@ def test_formulas_are_mathml() -> None:
     made = site.mathml(r"\log p_Q \leq \exp(\hat\pi)")
     assert re.search("<mi>log</mi><mspace [^>]*/><msub><mi>p</mi><mi>Q</mi></msub><mo>", made)
     assert "<mi>exp</mi><mo " in made
+    assert re.search("<mi>log</mi><mspace [^>]*/><mn>2</mn>", site.mathml(r"\log 2"))
     assert 'display="block"' in site.display("x", "math", "math", {}, None)
 
 

@@ -70,7 +70,7 @@ def test_claims_that_coq_proves_are_claims_and_theorems() -> None:
     assert len({(row["claim"], row["theorem"]) for row in rows}) == len(rows) > len(in_coq())
     for row in rows:
         assert statement(row["theorem"], row["file"])
-        assert f"{row['theorem']}, {row['file']}" in in_coq()[row["claim"]]
+        assert f"`{row['theorem']}`, `{row['file']}`" in in_coq()[row["claim"]]
     whole = {id_ for id_ in in_coq() if not any(r["case"] for r in rows if r["claim"] == id_)}
     assert whole == {id_ for id_, places in in_coq().items() if "(" not in places}
     assert {find(claim).verdict for claim in whole} == {"holds"}
