@@ -75,6 +75,9 @@ def run(
         bool, typer.Option("--recompute-other-versions", help="Also what other versions made.")
     ] = False,
     long: Annotated[bool, typer.Option("--long", help="Also what takes hours.")] = False,
+    cells: Annotated[
+        str, typer.Option(help="I/N: the I-th of N shares of the cells, and no files.")
+    ] = runner.WHOLE,
 ) -> None:
     """Compute the cells that are missing or stale and write the exhibits' files."""
     console, start = Console(), time.monotonic()
@@ -82,7 +85,7 @@ def run(
         full = duration(sum(costs(runner.GENERATED).values()))
         console.print(f"A full run took {full} of processor time on the machine in the README.")
     options: dict[str, Any] = {"device": device, "workers": workers}
-    options |= {"recompute_other_versions": recompute_other_versions, "long": long}
+    options |= {"recompute_other_versions": recompute_other_versions, "long": long, "cells": cells}
     try:
         outcome = runner.run(_load(names, kind), smoke=smoke, build=build, out=out, **options)
     except KeyboardInterrupt:
@@ -92,7 +95,11 @@ def run(
     console.print(f"Cells computed: {len(outcome.computed)}, reused: {outcome.reused}, in {took}.")
     for name, status in outcome.not_ok.items():
         console.print(f"  {status}: {name}", markup=False, soft_wrap=True)
-    console.print("Written:", *sorted({str(path.parent) for path in outcome.files}))
+    if cells == runner.WHOLE:
+        console.print("Written:", *sorted({str(path.parent) for path in outcome.files}))
+    else:
+        line = f"This was share {cells}, in {build}. When all are computed, copy their folders"
+        console.print(f"{line} into one, and run without --cells.", soft_wrap=True)
     for name, why in outcome.unchanged.items():
         line = f"{name}: no cell has a number ({why}), so its files are still those of before"
         console.print(line, markup=False, soft_wrap=True, style="yellow")

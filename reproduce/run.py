@@ -4,7 +4,9 @@ Cells run in this process or in joblib's workers (loky). A worker computes the k
 the files as it finds them, and refuses if it differs.
 """
 
+import math
 import os
+import re
 import signal
 import threading
 import time
@@ -43,6 +45,7 @@ CELLS = ROOT / "paper_tables" / "cells.tar.xz"  # those behind GENERATED
 SMOKE = ROOT / ".smoke"  # so that a smoke run never overwrites a full one
 UNKNOWN, SMOKE_CELL = 10.0, 0.5  # processor seconds of a cell of which nothing is recorded
 PARENT_CHECK = 1.0  # seconds after which a worker notices that the run is gone
+WHOLE, SHARE = "1/1", re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})")  # of the cells
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ def run(
     out: Path | None = None,
     recompute_other_versions: bool = False,
     long: bool = False,
+    cells: str = WHOLE,
 ) -> Outcome:
     """Compute what is stale and write all files: the paper's exhibits first, cheap ones before.
 
@@ -84,6 +88,7 @@ def run(
             package made; otherwise a line says how many they are.
         long: compute also the cells of hours (`settings.long`); otherwise an exhibit has those of
             them that are stored and current, and short forms where none is (`nouns.drawn`).
+        cells: "I/N" for the I-th of N shares of the cells, which writes no exhibit.
 
     Raises:
         InputError: for a bad specification or option, a folder that cannot be written or that
@@ -95,13 +100,18 @@ def run(
         from reproduce.engine.device import check_device  # imports torch, which takes a second
 
         check_device(device)
+    own = share(cells, exhibits, smoke, long)
     store, target = Store(build), out or (SMOKE if smoke else GENERATED)
     probe("build", build)
-    probe("out", target)
+    if own is None:
+        probe("out", target)
     with store.lock():
         clear_staging(target)
         drawing = Drawing(exhibits, smoke, device, target, None if long else store)
         seconds, jobs, others = drawing.seconds, list[Job](), list[dict[str, str]]()
+        if own is not None:
+            drawing.waiting.clear()
+            seconds = {cell: seconds[cell] for cell in own & seconds.keys()}
         # cells of cheap exhibits first, of one exhibit the longest first
         for cell in sorted(seconds, key=lambda c: (drawing.first[c], -seconds[c], c.digest)):
             pieces = drawing.pieces[cell]
@@ -211,6 +221,33 @@ class Drawing:
                 self.undrawn[exhibit.name] = failure(error)
 
 
+def share(
+    cells: str, exhibits: Sequence[Exhibit], smoke: bool, long: bool
+) -> frozenset[Cell] | None:
+    """The cells of the I-th of N shares, of about the same processor time; None for the whole.
+
+    The dearest cell comes first, and each goes to the share with the least so far. It rests on
+    the checkout alone, so that it is the same on every machine, whatever is stored there.
+
+    Raises:
+        InputError: this is not "I/N".
+    """
+    found = SHARE.fullmatch(cells)
+    if not found or int(found[1]) > int(found[2]):
+        raise InputError("cells", cells, "give I/N, the I-th of N shares, 1/8 to 8/8 say")
+    if found[2] == "1":
+        return None
+    of = {
+        x.name: {e.cell for e in drawn(x.checked_entries(smoke), lambda _: long)} for x in exhibits
+    }
+    seconds, shares = expected_seconds(of, smoke, GENERATED), dict[Cell, int]()
+    sums = [0.0] * min(int(found[2]), len(seconds))
+    for cell in sorted(seconds, key=lambda c: (-seconds[c], c.digest)):
+        shares[cell] = sums.index(min(sums))
+        sums[shares[cell]] += seconds[cell]
+    return frozenset(cell for cell, number in shares.items() if number == int(found[1]) - 1)
+
+
 def expected_seconds(cells: Mapping[str, set[Cell]], smoke: bool, out: Path) -> dict[Cell, float]:
     """Rough processor seconds of exhibits' cells, from the manifests of `out` and GENERATED.
 
@@ -227,7 +264,7 @@ def expected_seconds(cells: Mapping[str, set[Cell]], smoke: bool, out: Path) -> 
         last = [] if smoke else list(read_manifest(GENERATED, name).get("costs", {}).values())
         for cell in of - expected.keys():
             similar = of_kind.get(cell.compute) or last or [SMOKE_CELL if smoke else UNKNOWN]
-            expected[cell] = sum(similar) / len(similar)
+            expected[cell] = math.fsum(similar) / len(similar)  # in any order the same
     return expected
 
 

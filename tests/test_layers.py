@@ -253,8 +253,8 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
-STATEMENTS = {"gladius": 6_917, "gladius/own_data": 5_546, "proofs_checks": 6_941}
-STATEMENTS |= {"reproduce": 8_342, "tests": 20_523}
+STATEMENTS = {"gladius": 6_917, "gladius/own_data": 5_579, "proofs_checks": 6_941}
+STATEMENTS |= {"reproduce": 8_367, "tests": 20_637}
 
 
 def sources(package: str) -> dict[str, str]:

@@ -14,10 +14,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 import typer
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -27,7 +30,7 @@ from reproduce import exhibits
 from reproduce import run as runner
 from reproduce.engine import keys, provenance, seeds
 from reproduce.engine.digests import Definitions
-from reproduce.engine.nouns import Exhibit
+from reproduce.engine.nouns import Cell, Entry, Exhibit, short_form
 from reproduce.engine.output import STAGING
 from reproduce.engine.progress import progress
 from reproduce.engine.provenance import ROOT
@@ -181,6 +184,78 @@ def test_a_failed_cell_shows_the_real_error_and_is_tried_again_while_others_go_o
 def tables(folder: Path) -> dict[str, bytes]:
     """The files with results; manifests have times."""
     return {name: text for name, text in files(folder).items() if "manifests" not in name}
+
+
+def test_two_shares_in_one_folder_are_drawn_as_one_run_is(run: Run, tmp_path: Path) -> None:
+    exact = exhibits.load("exact")
+    whole = run(exact, smoke=True)
+    shares = [run(exact, smoke=True, name=f"-{n}", cells=f"{n}/2") for n in (1, 2)]
+    assert sorted(sum((x.computed for x in shares), ())) == sorted(whole.computed)
+    assert all(x.computed and not x.files for x in shares)
+    folders = [f"{tmp_path}/build-{n}/." for n in (1, 2)]
+    (tmp_path / "build-joined").mkdir()
+    subprocess.run(["cp", "-ru", *folders, str(tmp_path / "build-joined")], check=True)
+    again = run(exact, smoke=True, name="-joined", cells="1/2")  # as if nothing were stored
+    assert (again.computed, again.reused) == ((), len(shares[0].computed))
+    assert not list(tmp_path.glob("out-*"))
+    assert run(exact, smoke=True, name="-joined").computed == ()
+    one, joined = (tables(tmp_path / name) for name in ("out", "out-joined"))
+    assert one == joined
+    assert len(one) == 6
+
+
+@given(st.lists(st.floats(0, 1e4), min_size=1, max_size=12), st.integers(2, 15), st.randoms())
+def test_shares_cost_about_the_same_whatever_the_order(
+    costs: list[float], count: int, order: Any
+) -> None:
+    exhibit = toy(rows=tuple(map(str, range(len(costs)))), columns=("A",))
+    seconds = list(zip((e.cell for e in exhibit.entries(False)), costs, strict=True))
+
+    def share(number: int) -> frozenset[Any]:
+        with patch.object(runner, "expected_seconds", lambda *_: dict(seconds)):
+            return (
+                runner.share(f"{number}/{count}", [exhibit], smoke=False, long=False) or frozenset()
+            )
+
+    shares = [share(n + 1) for n in range(count)]
+    assert sorted(cell.digest for x in shares for cell in x) == sorted(c.digest for c, _ in seconds)
+    sums = [sum(cost for cell, cost in seconds if cell in x) for x in shares]
+    assert max(sums) <= sum(costs) / count + max(costs) + 1e-6
+    order.shuffle(seconds)
+    assert [share(n + 1) for n in range(count)] == shares
+
+
+def test_cells_of_hours_are_shared_out_only_where_they_are_computed() -> None:
+    cell = Cell("tests.reproduce.toys:compute", {"long": True})
+    both = [Entry("10", "A", "measured", c) for c in (cell, short_form(cell))]
+    exhibit = replace(
+        toy(), entries=lambda smoke: [both[0], replace(both[1], protocol="measured s")]
+    )
+    for long in (False, True):
+        shares = (runner.share(f"{n}/2", [exhibit], smoke=False, long=long) for n in (1, 2))
+        assert [c for x in shares for c in x or ()] == [both[not long].cell]
+
+
+@pytest.mark.parametrize("cells", ["0/2", "3/2", "x", "", "1", "1/0", "-1/2", "1/2/3", "1/2 "])
+def test_a_share_that_is_none_is_one_line_before_any_work(
+    run: Run, tmp_path: Path, cells: str
+) -> None:
+    with pytest.raises(InputError, match="give I/N") as caught:
+        run(toy(), cells=cells)
+    assert (caught.value.field, list(tmp_path.iterdir())) == ("cells", [])
+
+
+def test_the_command_says_what_comes_after_a_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exhibits, "names", lambda: ("toy",))
+    monkeypatch.setattr(exhibits, "load", {"toy": toy()}.__getitem__)
+    folders = ["--build", str(tmp_path / "build"), "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(command.app, ["run", "--workers", "0", "--cells", "1/4", *folders])
+    assert result.exit_code == 0
+    assert "computed: 2, reused: 0" in result.output
+    assert result.output.endswith("copy their folders into one, and run without --cells.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["build"]
 
 
 def test_an_exhibit_that_cannot_be_drawn_is_named_and_the_others_go_on(

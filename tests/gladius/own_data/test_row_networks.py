@@ -9,8 +9,9 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import torch
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize
 from scipy.special import logsumexp
+from torch import Tensor
 
 import gladius
 from gladius.designs.metrics import mape
@@ -83,6 +84,83 @@ def test_the_slope_is_the_derivative_of_the_risk(restricted: bool) -> None:
             ends.append(risk.evaluate(changed, fit.w, fit.factor).nll)
         numeric = (ends[0] - ends[1]) / (2 * step)
         assert float(slope[state, 0]) == pytest.approx(numeric, rel=1e-4, abs=1e-4)
+
+
+def lines(fit: NetworkFit) -> Tensor:
+    """The columns of a line: constant and inputs."""
+    return torch.cat([torch.ones_like(fit.risk.z[:, :1]), fit.risk.z], dim=1)
+
+
+def three_choices(rows: int) -> Transitions:
+    """Choices by a logit of two inputs; where the third leads to differs."""
+    rng = np.random.default_rng(4)
+    states, odds = rng.normal(size=(rows, 2)), np.array([[1.0, -0.5, 0.0], [0.3, 1.0, 0.0]])
+    actions = np.argmax(states @ odds + rng.gumbel(size=(rows, 3)), axis=1)
+    after = np.where(actions[:, None] == 2, -0.5, 0.5) * states + rng.normal(size=(rows, 2))
+    return Transitions(states, actions, after, np.arange(rows) // 20, number_of_actions=3)
+
+
+def test_what_a_line_moves_is_found_by_differences() -> None:
+    """w and Q, solved for anew at each end; the information is the sum of n Var_pi(dQ)."""
+    fit = fit_line(NetworkRisk.of(three_choices(120), ANCHOR, 0.9, True), Options(hidden=(3,)))
+    of_w, of_q, information = fit.risk.by_line(fit.evaluate(), lines(fit), fit.factor)
+    line, policy = fit.line, fit.evaluate().policy.numpy()
+    moved = []
+    for i in range(line.numel()):
+        ends = []
+        for sign in (1e-4, -1e-4):
+            fit.line = line + sign * torch.eye(line.numel())[i].double().view_as(line)
+            for _ in range(3):  # to rounding
+                fit.evaluate()
+            ends.append((fit.w.flatten(), fit.q))
+        slopes = ((high - low) / 2e-4 for low, high in zip(*ends[::-1], strict=True))
+        of_w_i, of_q_i = slopes
+        torch.testing.assert_close(of_w[:, i], of_w_i, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(of_q[:, :, i], of_q_i, rtol=1e-4, atol=1e-5)
+        moved.append(of_q_i.numpy())
+    assert max(np.abs(x[:, 1]).max() for x in moved) > 0.1  # of the anchor through zeta alone
+    expected = np.zeros(information.shape)
+    for n, pi, dq in zip(fit.risk.rows.seen.numpy(), policy, np.stack(moved, axis=2), strict=True):
+        expected += n * np.cov(dq.T, aweights=pi, ddof=0)
+    np.testing.assert_allclose(information.numpy(), expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, 20.0])
+def test_the_line_is_at_the_minimum_that_another_method_finds(scale: float) -> None:
+    """BFGS, from whatever line; 1e-6 nats an observation are less than a step would still gain."""
+    fit = fit_line(NetworkRisk.of(three_choices(400), ANCHOR, 0.9, True), Options(hidden=(3,)))
+    at = fit.evaluate().nll
+    start = scale * torch.tensor([[0.5, -0.5], [-1.0, 0.2], [0.4, 1.0]]).double()
+
+    def objective(flat: Array) -> tuple[float, Array]:
+        fit.line = torch.tensor(flat).view_as(start)
+        found = fit.evaluate()
+        slope = lines(fit).T @ fit.risk.output_gradient(found)[:, [0, 2]]
+        return found.nll, slope.flatten().numpy()
+
+    best = minimize(objective, fit.line.flatten().numpy(), jac=True, options={"gtol": 1e-5})
+    assert at == pytest.approx(best.fun, abs=400 * 1e-6)
+    before = fit.inner
+    fit.descend(start, lines(fit))
+    assert fit.evaluate().nll == pytest.approx(best.fun, abs=400 * 1e-6)
+    assert fit.inner - before < 30  # Newton steps for w; BFGS takes 49 to 80
+
+
+def test_a_step_that_raises_the_risk_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = fit_line(NetworkRisk.of(three_choices(120), ANCHOR, 0.9, True), Options(hidden=(3,)))
+    evaluate, start, risks = NetworkFit.evaluate, fit.line + 1.0, list[float]()
+
+    def worse(self: NetworkFit) -> Any:
+        at = evaluate(self)
+        risks.append(at.nll)
+        return at._replace(nll=at.nll + (1e6 if len(risks) > 1 else 0.0))
+
+    monkeypatch.setattr(NetworkFit, "evaluate", worse)
+    fit.descend(start, lines(fit))
+    assert len(risks) > 10  # half as long, and again
+    assert torch.equal(fit.line, start)
+    monkeypatch.undo()
+    assert fit.evaluate().nll == pytest.approx(risks[0], rel=1e-9)
 
 
 def test_zeta_is_the_ridge_regression_and_the_bellman_term_is_zero() -> None:

@@ -13,7 +13,7 @@ minimum of the risk over all r. Neither beta nor s' enters its policy.
 
 Implementation choices:
 - w_0, shared by the actions, keeps zeta(., a) from extremes where a is hardly ever taken.
-- Training starts at the minimum over lines. Adam's weights are averaged.
+- Training starts at the minimum over lines, by Fisher scoring. Adam's weights are averaged.
 - A fifth of the trajectories is held out to choose the number of steps. The risk there must gain
   MARGIN nats an input, otherwise r is the line. All trajectories are then fitted with that number,
   the last after which no more than SLIP of the gain is lost.
@@ -26,7 +26,6 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
 from torch import Tensor
 
 from gladius.model.estimate import Estimate, Fit
@@ -41,10 +40,7 @@ from gladius.own_data.erm.observations.network_risk import (
     zeta_of,
 )
 from gladius.own_data.erm.observations.regression import (
-    RIDGE,
-    choice_information,
     logit,
-    moment,
     solve,
 )
 from gladius.own_data.erm.smooth import LEAVES_FIXED_FORM
@@ -60,7 +56,9 @@ from gladius.solvers.networks import (
 )
 from gladius.validate import Array, InputError, check_positive, check_whole, check_widths
 
-GRADIENT = 1e-6  # an observation, at the minimum over lines
+DECREMENT = 1e-6  # nats an observation that a further step would gain, at the minimum over lines
+LINE_STEPS = 100
+LENGTHS = tuple(2.0**k for k in range(3, -20, -1))  # shares of such a step that are tried
 HELD_OUT = 0.2  # of the trajectories
 FEW = 5  # trajectories; of fewer the last observations are held out
 BATCH = 2048  # distinct states a step
@@ -124,6 +122,46 @@ class NetworkFit:
         self.w = at.w if self.is_solved else self.w
         return at
 
+    @property
+    def line(self) -> Tensor:
+        """(1 + d, A - 1) constants and slopes."""
+        return torch.cat([layer[0] for layer in self.theta[-2:]])
+
+    @line.setter
+    def line(self, line: Tensor) -> None:
+        self.theta = [*self.theta[:-2], line[None, :1], line[None, 1:]]
+
+    @property
+    def q(self) -> Tensor:
+        """(S, A) at theta and w."""
+        return self.risk.table(self.theta) + self.risk.rows.discount * self.risk.zeta(self.w)
+
+    def descend(self, line: Tensor, design: Tensor) -> None:
+        """The minimum over lines in (S, 1 + d) columns, from one of them, by Fisher scoring.
+
+        A step is as long as is best where Q is linear in it, or half as long, until the risk falls.
+        """
+        risk, others, self.line = self.risk, self.risk.rows.others, line
+        at, size = self.evaluate(), float(risk.rows.seen.sum())
+        for _ in range(LINE_STEPS):
+            gradient = (design.T @ risk.output_gradient(at)[:, others]).flatten()
+            of_w, of_q, information = risk.by_line(at, design, self.factor)
+            step = -solve(information, gradient)
+            if not -float(gradient @ step) > DECREMENT * size:
+                return
+            line, w, q, of_step = self.line, self.w, self.q, of_q @ step
+            best = int(np.argmin([risk.nll(q + length * of_step) for length in LENGTHS]))
+            for length in LENGTHS[best:]:
+                self.line = line + length * step.view_as(line)
+                self.w = w + length * (of_w @ step).view_as(w)
+                trial = self.evaluate()
+                if self.is_solved and trial.nll < at.nll:
+                    break
+            else:
+                self.line, self.w, self.is_solved = line, w, at.steps <= ZETA_STEPS
+                return
+            at = trial
+
     def nll(self, other: NetworkRisk) -> float:
         """NLL of another data set, a sum: the risk there, whose Bellman term is zero."""
         with torch.no_grad():
@@ -151,28 +189,9 @@ def fit_line(risk: NetworkRisk, options: Options) -> NetworkFit:
     fit.factor, fit.w, _, reward = risk.plug_in(odds)
     weighted = design * rows.seen[:, None]
     line = solve(weighted.T @ design, weighted.T @ reward[:, rows.others])
-    size = float(rows.seen.sum())
-
-    def objective(flat: Array) -> tuple[float, Array]:
-        line = torch.as_tensor(flat.reshape(design.shape[1], -1)).to(design)
-        fit.theta = [*theta[:-2], line[None, :1], line[None, 1:]]
-        at = fit.evaluate()
-        gradient = design.T @ risk.output_gradient(at)[:, rows.others]
-        return at.nll / size, gradient.flatten().numpy(force=True) / size
-
-    policy = torch.softmax(odds, dim=1)[:, rows.others]
-    information = moment(design, design, rows.seen[:, None, None] * choice_information(policy))
-    order = torch.arange(line.numel()).reshape(len(rows.others), -1).T.flatten()
-    information = information[order][:, order] / size  # of the logit, zeta held constant
-    first = torch.linalg.inv(information + RIDGE * torch.eye(line.numel()).to(line)).numpy(
-        force=True
-    )
-    settings = {"gtol": GRADIENT, "hess_inv0": (first + first.T) / 2}
-    flat = minimize(objective, line.flatten().numpy(force=True), jac=True, options=settings).x
-    objective(flat)
-    q = risk.table(fit.theta) + rows.discount * risk.zeta(fit.w)
-    fit.factor = risk.ridge(torch.logsumexp(q, dim=1))
-    objective(minimize(objective, flat, jac=True, options=settings).x)
+    fit.descend(line, design)
+    fit.factor = risk.ridge(torch.logsumexp(fit.q, dim=1))
+    fit.descend(fit.line, design)
     return fit
 
 

@@ -49,6 +49,7 @@ class Evaluation(NamedTuple):
     zeta: Tensor  # (S, A) zeta_Q; zero where the network is not r
     w: Tensor  # (A + 1, p) coefficients of zeta
     steps: int  # of Newton's iteration for w; more than ZETA_STEPS if it did not converge
+    system: Tensor  # its matrix J, at the w before the last step
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,12 @@ class NetworkRisk:
         return total
 
     @cached_property
+    def arrived_functions(self) -> list[Tensor]:
+        """By action: X' times the blocks of functions that taking it for ever uses."""
+        blocks = (self.phi[:, [0, 1 + a]] for a in self.rows.actions)
+        return [self.arrived(block.flatten(1)) for block in blocks]
+
+    @cached_property
     def gram(self) -> Tensor:
         """((A + 1) p, (A + 1) p) of the functions at all observations, ends of paths included."""
         blocks, size = self.phi.shape[1:]
@@ -142,10 +149,7 @@ class NetworkRisk:
         target, square = self.arrived(value[:, None]), float(rows.times @ value[rows.target] ** 2)
         trials = cross_validations(self.gram, target[:, 0], square, size, relative)
         bound = 1 + SLACK * (1 - rows.discount)
-        # by action: the blocks of functions that taking it for ever uses, and X' times them
-        maps = [
-            ([0, 1 + a], self.arrived(self.phi[:, [0, 1 + a]].flatten(1))) for a in rows.actions
-        ]
+        maps = [([0, 1 + a], arrived) for a, arrived in enumerate(self.arrived_functions)]
         slack = width(len(self.gram), square, total)
         largest: Tensor = torch.linalg.cholesky(self.gram + torch.diag(trials[-1][1]))
         while trials:
@@ -188,7 +192,7 @@ class NetworkRisk:
         """The risk at (S, A) r, or log-odds, by Newton's iteration for w."""
         zeta, seen = torch.zeros_like(table), self.rows.seen
         if not self.restricted:
-            return Evaluation(self.nll(table), seen, torch.softmax(table, dim=1), zeta, w, 0)
+            return Evaluation(self.nll(table), seen, torch.softmax(table, dim=1), zeta, w, 0, w)
         beta, eye, steps = self.rows.discount, torch.eye(len(factor)).to(factor), 0
         change, zeta = np.inf, self.zeta(w)
         while change > ZETA_TOLERANCE * (1 + float(zeta.abs().max())) and steps <= ZETA_STEPS:
@@ -204,7 +208,26 @@ class NetworkRisk:
         of_w = beta * self.mixed(seen[:, None] * policy - self.rows.visits).sum(dim=0)
         adjoint = torch.cholesky_solve(torch.linalg.solve(system.T, of_w)[:, None], factor)
         weights = seen + self.arrivals(adjoint.view_as(w))
-        return Evaluation(self.nll(q), weights, policy, zeta, w, steps)
+        return Evaluation(self.nll(q), weights, policy, zeta, w, steps, system)
+
+    def by_line(
+        self, at: Evaluation, design: Tensor, factor: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Derivatives of w ((A + 1) p, M) and of Q (S, A, M) in a line, and Fisher's information.
+
+        The line's M numbers are those of (S, k) columns, of each by action without the anchor.
+        """
+        rows, policy = self.rows, at.policy[:, :, None]
+        of_r = design.new_zeros((*at.policy.shape, design.shape[1], len(rows.others)))
+        for i, a in enumerate(rows.others):
+            of_r[:, a, :, i] = design
+        of_r = of_r.flatten(2)
+        of_w = torch.linalg.solve(at.system, self.regress(factor, (policy * of_r).sum(dim=1)))
+        every = torch.einsum("skp,kpm->skm", self.phi, of_w.unflatten(0, at.w.shape))
+        of_q = of_r + rows.discount * (every[:, 1:] + every[:, :1])
+        centred = of_q - (policy * of_q).sum(dim=1, keepdim=True)
+        weighted = rows.seen[:, None, None] * policy * centred
+        return of_w, of_q, centred.flatten(0, 1).T @ weighted.flatten(0, 1)
 
     def bellman(self, value: Tensor, w: Tensor, factor: Tensor) -> float:
         """Squared Bellman error of the anchor's observations, a sum: that of zeta at w.
@@ -229,11 +252,11 @@ class NetworkRisk:
         drift = rows.anchor_reward - log_policy[:, anchor]
         is_anchor = torch.zeros_like(odds)
         is_anchor[:, anchor] = 1.0
-        right = torch.cat([drift[:, None], self.mixed(is_anchor)], dim=1)
+        right = self.arrived(torch.cat([drift[:, None], self.mixed(is_anchor)], dim=1))
         eye = torch.eye(len(self.gram)).to(self.gram)
         factor: Tensor = torch.linalg.cholesky(self.gram + eye)
         for is_last in (False, False, True):
-            solved = self.regress(factor, right)
+            solved = torch.cholesky_solve(right, factor)
             w = torch.linalg.solve(eye - rows.discount * solved[:, 1:], solved[:, 0])
             w = w.reshape(self.phi.shape[1:])
             zeta = self.zeta(w)
