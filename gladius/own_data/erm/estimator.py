@@ -50,6 +50,7 @@ from gladius.model.state_anchor import (
     transition_probabilities,
 )
 from gladius.own_data.erm import ROW_CLASSES
+from gladius.own_data.erm.indexed import Indexed
 from gladius.own_data.erm.level import DISAGREES
 from gladius.own_data.erm.misfit import PER_COEFFICIENT, RARE
 from gladius.own_data.erm.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
@@ -86,6 +87,8 @@ def fit(
     data: Sequence[Transitions],
     anchor: Anchor,
     discount: float,
+    indexed: Sequence[Indexed] = (),
+    /,
     **options: Any,
 ) -> list[Estimate]:
     """Estimates of Q* and r, one for each data set.
@@ -94,6 +97,7 @@ def fit(
         data: replications.
         anchor: the anchor action and its reward.
         discount: beta.
+        indexed: the data sets by their states, where these are known.
         options: `function_class` and the fields of the Options of that class, in this module, in
             `gladius.own_data.erm.observations.sparse`, or in
             `gladius.own_data.erm.observations.network`.
@@ -109,7 +113,7 @@ def fit(
         check_options(Options, options)
         smooth_options = Options(**options)
         is_required = bool(options) or not is_default
-        counts, sets = _group(data, is_required=is_required), sets_of(data[0])
+        counts, sets = _group(data, indexed, is_required=is_required), sets_of(data[0])
         if counts is not None and sets is None:
             return on_counts(fit_counts, counts, anchor, discount, smooth_options)
         if counts is not None and sets is not None:
@@ -159,14 +163,16 @@ def _fit_observations(
     return [module.fit_rows(one, anchor, discount, class_options) for one in data]
 
 
-def _group(data: Sequence[Transitions], *, is_required: bool) -> Counts | None:
+def _group(
+    data: Sequence[Transitions], indexed: Sequence[Indexed], *, is_required: bool
+) -> Counts | None:
     """The grouped data; None where they do not support counts and these are not required.
 
     Steps of the class `smooth` take time with the cube of S, so that it is no default where there
     are more pairs than MOST_PAIRS says.
     """
     try:
-        counts = group(data)
+        counts = indexed[0].counts() if len(indexed) == 1 else group(data)
         if not is_required and np.any((counts.support > MOST_PAIRS) & (counts.size >= FEW_ROWS)):
             return None
         check_support(counts)
