@@ -27,6 +27,7 @@ from gladius.model.state_anchor import ANSWERS, AnchorAction, StateAnchor, read_
 from gladius.own_data.erm import ROW_CLASSES
 from gladius.own_data.erm.anchor_path import share_without_anchor
 from gladius.own_data.erm.history import of_history
+from gladius.own_data.erm.indexed import Indexed
 from gladius.own_data.erm.misfit import REJECTED
 from gladius.own_data.formula import linear_reward
 from gladius.own_data.frame import complete, warn_of_codes
@@ -231,18 +232,20 @@ def fit(
     if np.asarray(discount).dtype.kind in "US":
         raise InputError("discount", discount, "give a number, without quotation marks")
     beta = check_discount(discount)
-    if is_needed:
-        for i, rows in enumerate(data):
-            _check_path(rows, anchor, beta, "" if is_single else f" of data set {i}")
-    with one_thread(*(rows.states for rows in data)), needs_torch("method", method):
+    indexed = [Indexed.of(rows) for rows in data] if is_needed else []
+    for i in range(len(indexed)):
+        _check_path(indexed[i], anchor, beta, "" if is_single else f" of data set {i}")
+    distinct = [found.states for found in indexed] or [rows.states for rows in data]
+    with one_thread(*distinct), needs_torch("method", method):
         try:
             with progress(f"{method}, {sum(map(len, data)):,} observations", None, verbose):
-                estimates = fits_with_weights(method, column, data, anchor, beta, options)
+                estimates = fits_with_weights(method, column, data, anchor, beta, options, indexed)
         except InputError as error:
             if error.field != "option":
                 raise
             hint = f"{error.hint}; `help(gladius.fit)` lists those of all classes and protocols"
             raise InputError("option", error.value, hint) from None
+        indexed.clear()  # which is as large as half of the data
         diagnoses = [estimate.diagnostics for estimate in estimates]
         if method in BY_STATE and weights is None and freq_weights is None:
             for i, rows in enumerate(data):
@@ -271,14 +274,14 @@ def fit(
     return timed[0] if is_single else timed
 
 
-def _check_path(data: Transitions, anchor: Anchor, discount: float, where: str) -> None:
+def _check_path(rows: Indexed, anchor: Anchor, discount: float, where: str) -> None:
     """Raise, or warn, where the level of V rests on states in which the anchor was never taken."""
-    share, states = share_without_anchor(data, anchor, discount)
+    share, states = share_without_anchor(rows, anchor, discount)
     if share <= WITHOUT:
         return
     examples = ", ".join(str(state.tolist()) for state in states[:3])
     text = f"{share:.0%} of what fixes the level of V{where} lies in states where the anchor"
-    if sets_of(data) is not None:
+    if sets_of(rows.data) is not None:
         text += (
             f" is not available, such as {examples}: there the level rests on the form of r alone"
         )

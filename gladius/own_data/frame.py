@@ -15,11 +15,13 @@ from scipy.stats import hypergeom, ks_2samp, norm
 
 from gladius.own_data.erm.rarity import lacks_by_chance
 from gladius.panel.record import (
+    PIECE,
     Categories,
     Transitions,
     check_actions,
     check_ended,
     check_labels,
+    grid_positions,
     index_rows,
 )
 from gladius.panel.ties import TIE
@@ -89,6 +91,8 @@ def read_columns(
     if action in categories:
         taken = pd.Index(categories[action]).get_indexer(pd.Index(frame[action]))
     actions = check_actions(taken, len(frame), size, action)
+    if taken.dtype == actions.dtype:
+        actions = taken  # a copy less, as Transitions makes its own
     order: slice | Integers = slice(None)
     if time is not None or next_state is None:
         order, is_joined = _order(frame, labels, id, time, next_state is None)
@@ -280,37 +284,51 @@ def check_stationary(
         continues: whether the path was seen to continue after a row.
         names: of the features.
     """
-    change = next_states - states
-    moves = np.any(change[continues] != 0, axis=0)
-    rises = np.all(change[continues] > 0, axis=0) & moves
-    _, path = np.unique(labels, return_inverse=True)
-    for k in np.flatnonzero(rises).tolist():
+    moves, rises = np.zeros(len(names), dtype=bool), np.ones(len(names), dtype=bool)
+    pieces = [slice(start, start + PIECE) for start in range(0, len(states), PIECE)]
+    for rows in pieces:
+        change = (next_states[rows] - states[rows])[continues[rows]]
+        moves |= np.any(change != 0, axis=0)
+        rises &= np.all(change > 0, axis=0)
+        if np.all(moves) and not np.any(rises):
+            break
+    for k in np.flatnonzero(rises & moves).tolist():
+        _, path = np.unique(labels, return_inverse=True)
         largest = np.full(path.max() + 1, -np.inf)
         np.maximum.at(largest, path, states[:, k])
         if len(largest) >= FEWEST_ENDS and np.all(largest == largest.max()):
             hint = "it rises in every row and all paths end at this value, as at a last period:"
             hint += " gladius is for stationary problems. If nothing ends there, leave it out"
             raise InputError("state", f"{names[k]} = {largest[0]:g}", hint)
-    if not np.any(moves):
+    is_left = np.zeros(len(states), dtype=bool)
+    for k in np.flatnonzero(moves).tolist():
+        is_left |= next_states[:, k] != states[:, k]
+    is_left &= continues
+    if not np.any(moves) or np.all(is_left):
         return
-    distinct, (code, after) = index_rows([states[:, moves], next_states[:, moves]])
-    stays = code == after
-    size = len(distinct)
-    rows, leaves, enters = (
-        np.bincount(one, minlength=size)
-        for one in (code, code[continues & ~stays], after[continues & ~stays])
-    )
-    least, most = np.full(size, actions.max() + 1), np.full(size, -1)
-    np.minimum.at(least, code, actions)
-    np.maximum.at(most, code, actions)
-    is_end = (rows >= FEWEST_ROWS) & (leaves == 0) & (enters > 0) & (least == most)
+    stays = np.flatnonzero(~is_left)  # all rows of a state that is never left
+    ends, (code,) = index_rows([states[stays][:, moves]])
+    least, most = np.full(len(ends), actions.max() + 1), np.full(len(ends), -1)
+    np.minimum.at(least, code, actions[stays])
+    np.maximum.at(most, code, actions[stays])
+    ends = ends[(np.bincount(code, minlength=len(ends)) >= FEWEST_ROWS) & (least == most)]
+    for rows in pieces:
+        if not len(ends):
+            return
+        left = grid_positions(ends, states[rows][is_left[rows]][:, moves])
+        ends = np.delete(ends, left[left >= 0], axis=0)
+    distinct, (code, after, own) = index_rows([states[:, moves], next_states[:, moves], ends])
+    seen, enters = (np.bincount(one, minlength=len(distinct)) for one in (code, after[is_left]))
+    is_end = np.zeros(len(distinct), dtype=bool)
+    is_end[own[enters[own] > 0]] = True
     for i in np.flatnonzero(is_end):  # other actions may be rare there
-        others = np.bincount(code[actions != least[i]], minlength=size)
-        is_end[i] = lacks_by_chance(distinct, rows, others)[i] < END_CHANCE
+        is_other = actions != actions[np.argmax(code == i)]
+        others = np.bincount(code[is_other], minlength=len(distinct))
+        is_end[i] = lacks_by_chance(distinct, seen, others)[i] < END_CHANCE
     if np.any(is_end):
         pairs = zip(np.asarray(names)[moves], distinct[is_end][0], strict=True)
         where = ", ".join(f"{name} = {value:g}" for name, value in pairs)
-        hint = f"it is never left and has one action ({rows[is_end].sum() / len(code):.0%} of"
+        hint = f"it is never left and has one action ({seen[is_end].sum() / len(code):.0%} of"
         hint += " rows): drop these rows, and mark the row before them in done"
         raise InputError("state", where, hint)
 
@@ -464,7 +482,10 @@ def feature_names(state: Sequence[str], categories: Categories) -> tuple[str, ..
 
 
 def features(frame: pd.DataFrame, state: Sequence[str], categories: Categories) -> Array:
-    """(n, d) features of columns, 1 for the level of a categorical one and 0 for the others."""
+    """(n, d) features of columns, 1 for the level of a categorical one and 0 for the others.
+
+    They may be the frame's own memory.
+    """
     columns: list[Array] = []
     for name in state:
         if name not in categories:
@@ -477,7 +498,7 @@ def features(frame: pd.DataFrame, state: Sequence[str], categories: Categories) 
             hint = f"its levels are {', '.join(map(str, categories[name]))}"
             raise InputError(name, other.iloc[0], hint)
         columns += [(values == level).to_numpy(dtype=float) for level in categories[name][1:]]
-    return np.stack(columns, axis=1)
+    return np.stack(columns, axis=1) if len(columns) > 1 else columns[0][:, None]
 
 
 def in_bins(data: Transitions, bins: Mapping[str, int | Sequence[float]]) -> dict[str, Array]:

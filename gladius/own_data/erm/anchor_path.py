@@ -12,16 +12,16 @@ from scipy.sparse.linalg import spsolve
 
 from gladius.model.choice_sets import anchor_is_open, sets_of
 from gladius.model.state_anchor import own_actions
+from gladius.own_data.erm.indexed import Indexed
 from gladius.own_data.erm.rarity import lacks_by_chance
 from gladius.panel.anchor import Anchor
-from gladius.panel.record import Transitions, index_rows
 from gladius.validate import Array
 
 CHANCE = 0.01  # that no row of a state is the anchor, above which it says nothing
 LARGEST = 20_000  # states up to which the anchor's path is followed
 
 
-def share_without_anchor(data: Transitions, anchor: Anchor, discount: float) -> tuple[float, Array]:
+def share_without_anchor(rows: Indexed, anchor: Anchor, discount: float) -> tuple[float, Array]:
     """Share of what fixes the level of V that lies in states without the anchor; (m, d) those.
 
     The anchor's equation gives V(s) as the discounted sum of r - log pi of the anchor along its own
@@ -29,10 +29,9 @@ def share_without_anchor(data: Transitions, anchor: Anchor, discount: float) -> 
     without the anchor if its choice set is, or if none of its rows is the anchor though that has a
     chance below CHANCE by the anchor's frequency in the other states (`lacks_by_chance`).
     """
-    states, (index, after) = index_rows([data.states, data.next_states])
+    data, states, index, after = rows
     size, own, sets = len(states), own_actions(anchor, states), sets_of(data)
-    is_its = data.actions == own[index]
-    seen, taken = (np.bincount(rows, minlength=size) for rows in (index, index[is_its]))
+    seen, taken = rows.seen(own)
     lacks = (taken == 0) & (seen > 0)
     if sets is not None:
         lacks = ~anchor_is_open(states, anchor, sets)
@@ -42,7 +41,7 @@ def share_without_anchor(data: Transitions, anchor: Anchor, discount: float) -> 
         lacks &= lacks_by_chance(states, seen, taken) < CHANCE
         if not np.any(lacks):
             return 0.0, states[:0]
-    followed = is_its & data.followed
+    followed = (data.actions == own[index]) & data.followed
     moves = followed & ~data.done
     number = np.bincount(index[followed], minlength=size)
     total = max(int(number.sum()), 1)

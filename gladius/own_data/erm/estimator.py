@@ -50,6 +50,7 @@ from gladius.model.state_anchor import (
     transition_probabilities,
 )
 from gladius.own_data.erm import ROW_CLASSES
+from gladius.own_data.erm.indexed import Indexed
 from gladius.own_data.erm.level import DISAGREES
 from gladius.own_data.erm.misfit import PER_COEFFICIENT, RARE
 from gladius.own_data.erm.smooth import DECREMENT, Problem, fit_smooth
@@ -68,6 +69,8 @@ def fit(
     data: Sequence[Transitions],
     anchor: Anchor,
     discount: float,
+    indexed: Sequence[Indexed] = (),
+    /,
     **options: Any,
 ) -> list[Estimate]:
     """Estimates of Q* and r, one for each data set.
@@ -76,6 +79,7 @@ def fit(
         data: replications.
         anchor: the anchor action and its reward.
         discount: beta.
+        indexed: the data sets by their states, where these are known.
         options: `function_class` and the fields of the Options of that class, in
             `gladius.own_data.erm.observations.sparse` or
             `gladius.own_data.erm.observations.network`; `smooth` has none.
@@ -91,7 +95,7 @@ def fit(
         if options:
             hint = "the class smooth has none: name another function_class for those of it"
             raise InputError("option", next(iter(options)), hint)
-        counts, sets = _group(data, is_required=is_required), sets_of(data[0])
+        counts, sets = _group(data, indexed, is_required=is_required), sets_of(data[0])
         if counts is not None and sets is None:
             return on_counts(fit_counts, counts, anchor, discount)
         if counts is not None and sets is not None:
@@ -139,14 +143,16 @@ def _fit_observations(
     return [module.fit_rows(one, anchor, discount, class_options) for one in data]
 
 
-def _group(data: Sequence[Transitions], *, is_required: bool) -> Counts | None:
+def _group(
+    data: Sequence[Transitions], indexed: Sequence[Indexed], *, is_required: bool
+) -> Counts | None:
     """The grouped data; None where they do not support counts and these are not required.
 
     Steps of the class `smooth` take time with the cube of S, so that it is no default where there
     are more pairs than MOST_PAIRS says.
     """
     try:
-        counts = group(data)
+        counts = indexed[0].counts() if len(indexed) == 1 else group(data)
         if not is_required and np.any((counts.support > MOST_PAIRS) & (counts.size >= FEW_ROWS)):
             return None
         check_support(counts)

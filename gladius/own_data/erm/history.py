@@ -22,15 +22,17 @@ Implementation choices:
 - p-values are saddlepoint approximations: Chernoff's bound of the tail, for terms that are bounded
   and have no more than their variance, times what the bound is too large by for a normal variable.
   Those of a normal variable are too small by any factor where an action is rare.
-- A z^2 below MISFIT an observation does not matter, here as for the tests of misfit.
+- A z^2 below MISFIT an observation does not matter, here as for the tests of misfit. What matters
+  is therefore seen in MOST_ROWS rows, where its z is ten, and of more rows some paths are asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import erfcx
 
 from gladius.own_data.erm.misfit import MISFIT, equally_full
@@ -44,6 +46,8 @@ STRATA = 40  # of pi, where columns are too many to be binned
 TILTS = np.linspace(0.2, 1.0, 17)  # of z, where the tail is evaluated
 ROUNDING = 1e-12
 CHUNK = 100_000  # states at a time
+MOST_ROWS = 1_000_000  # of the paths that are asked
+MANY = 4  # times as many pairs of a cell and a path as rows, above which pairs are sorted
 
 
 class OfHistory(NamedTuple):
@@ -67,7 +71,8 @@ def of_history(
         policy: (n, A) of (n, d) states, of a fit that agrees with the choices along all columns.
         base: an action, left out where there are two.
     """
-    _, path = np.unique(data.trajectory, return_inverse=True)
+    data = some_paths(data)
+    path = path_of(data.trajectory)
     order = np.argsort(path, kind="stable")
     path, actions, states = path[order], data.actions[order], data.states[order]
     start = np.flatnonzero(np.append(True, np.diff(path) != 0))
@@ -105,6 +110,34 @@ def of_history(
     return OfHistory(types_z, memory_z, min(1.0, times * types_p), min(1.0, 2 * times * memory_p))
 
 
+def path_of(labels: NDArray[Any]) -> Integers:
+    """(n,) the path of each row, numbered in order of the labels."""
+    return np.repeat(*_runs(labels))
+
+
+def _runs(labels: NDArray[Any]) -> tuple[Integers, Integers]:
+    """(m,) the path of each run of rows with one label, and its number of rows."""
+    first = np.flatnonzero(np.append(True, labels[1:] != labels[:-1]))
+    path = np.unique(labels[first], return_inverse=True)[1]
+    return path, np.diff(first, append=len(labels))
+
+
+def some_paths(data: Transitions) -> Transitions:
+    """The data; of more than MOST_ROWS rows as many whole paths, drawn by a fixed seed, as hold it.
+
+    They are FEWEST_PATHS or more, where there are so many.
+    """
+    if len(data) <= MOST_ROWS:
+        return data
+    path, rows = _runs(data.trajectory)
+    total = np.bincount(path, rows)
+    order = np.random.default_rng(0).permutation(len(total))
+    number = max(int(np.searchsorted(np.cumsum(total[order]), MOST_ROWS)) + 1, FEWEST_PATHS)
+    is_asked = np.zeros(len(total), dtype=bool)
+    is_asked[order[:number]] = True
+    return data.take(np.flatnonzero(np.repeat(is_asked[path], rows)))
+
+
 def cells_of(columns: Sequence[Array], pi: Array) -> Integers:
     """(n,) cells of the columns together, in the most bins that leave FEWEST rows a cell."""
     for most in BINS:
@@ -120,7 +153,9 @@ def cells_of(columns: Sequence[Array], pi: Array) -> Integers:
 
 def mean_of_others(values: Array, cell: Integers, path: Integers) -> Array:
     """(n,) mean of values over the rows of a cell in other paths; where none is, the own value."""
-    _, own = np.unique(cell * (path.max() + 1) + path, return_inverse=True)
+    own = cell * (path.max() + 1) + path
+    if own.max() > MANY * len(own):
+        own = np.unique(own, return_inverse=True)[1]
     of_cell, of_own = (np.bincount(code, values)[code] for code in (cell, own))
     n_cell, n_own = (np.bincount(code)[code] for code in (cell, own))
     others = n_cell - n_own

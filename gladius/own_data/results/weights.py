@@ -28,6 +28,7 @@ from gladius.model.increments import PooledIncrements
 from gladius.model.inversion import FreeBasis
 from gladius.model.parametric import FormBasis, Grid, Model, check_start, make_grid, make_model
 from gladius.model.state_anchor import StateAnchor
+from gladius.own_data.erm.indexed import Indexed
 from gladius.panel.anchor import Anchor
 from gladius.panel.moves import tabulated
 from gladius.panel.record import Counts, Transitions, grid_positions, group
@@ -143,6 +144,7 @@ def fits_with_weights(
     anchor: Anchor,
     discount: float,
     options: Mapping[str, Any],
+    indexed: Sequence[Indexed] = (),
 ) -> list[Estimate]:
     """The estimates of a method, by its own `fit`, or with sampling weights.
 
@@ -153,13 +155,20 @@ def fits_with_weights(
         anchor: the anchor action and its reward.
         discount: beta.
         options: of the method.
+        indexed: the data by their states, for the method of `gladius.own_data` that reads them so.
 
     Raises:
         InputError: the method takes no sampling weights.
     """
     if weights is None:
         function = import_module(METHODS[name]).fit
-        return fits_within_sets(name, function, data, anchor, discount, options)
+
+        def of_states(*three: Any, **options: Any) -> list[Estimate]:
+            found: list[Estimate] = function(*three, indexed, **options)
+            return found
+
+        own = of_states if name == "profiled_erm" else function
+        return fits_within_sets(name, own, data, anchor, discount, options)
     if sets_of(data[0]) is not None:
         raise InputError("weights", weights, "give them without available=, or freq_weights=")
     takes = name in TAKE and not options.get("finite_dependence")

@@ -27,6 +27,7 @@ from gladius.model.choice_sets import (
 )
 from gladius.model.reward_form import FORBIDDEN
 from gladius.own_data.erm.anchor_path import share_without_anchor
+from gladius.own_data.erm.indexed import Indexed
 from gladius.own_data.erm.observations.features import Inputs, Rows, make_features
 from gladius.own_data.erm.observations.risk import ObservationRisk
 from gladius.own_data.erm.observations.selection import make_zeta
@@ -585,18 +586,18 @@ def by_dense_solution(data: Transitions, without: Sequence[int]) -> float:
 
 def test_an_anchor_that_is_never_taken_where_it_leads_is_refused() -> None:
     data = paths(few)
-    share, states = share_without_anchor(data, Anchor(ANCHOR, -3.0), BETA)
+    share, states = share_without_anchor(Indexed.of(data), Anchor(ANCHOR, -3.0), BETA)
     np.testing.assert_allclose(share, by_dense_solution(data, [1, 2]), rtol=1e-9)
     np.testing.assert_array_equal(states[:, 0], [1, 2])  # at 0 it could be rare
     (known,) = with_choice_sets([data], few)
-    told, _ = share_without_anchor(known, Anchor(ANCHOR, -3.0), BETA)
+    told, _ = share_without_anchor(Indexed.of(known), Anchor(ANCHOR, -3.0), BETA)
     np.testing.assert_allclose(told, by_dense_solution(data, [0, 1, 2]))
     text = r"67% of what fixes the level of V lies in states where the anchor was never taken, such"
     for options in ({}, {"function_class": "sparse"}):
         with pytest.raises(InputError, match=text):
             gladius.fit(data, **KNOWN, **options)
     quiet(data, "nfxp", reward=FORM, **KNOWN)  # its level comes from the form
-    assert share_without_anchor(paths(some), Anchor(ANCHOR, -3.0), BETA)[0] == 0.0
+    assert share_without_anchor(Indexed.of(paths(some)), Anchor(ANCHOR, -3.0), BETA)[0] == 0.0
 
 
 def test_an_anchor_that_is_rare_is_not_one_that_cannot_be_taken() -> None:
@@ -608,7 +609,10 @@ def test_an_anchor_that_is_rare_is_not_one_that_cannot_be_taken() -> None:
         )
         cells = frame.assign(is_its=frame["action"] == world.anchor).groupby("state")["is_its"]
         assert np.mean((cells.sum() == 0) & (cells.size() >= 20)) > 0.15
-        assert share_without_anchor(data, Anchor(world.anchor, 1.0), world.discount)[0] == 0.0
+        assert (
+            share_without_anchor(Indexed.of(data), Anchor(world.anchor, 1.0), world.discount)[0]
+            == 0.0
+        )
 
 
 @given(arrays(float, 6, elements=st.floats(-1.5, 1.5)))

@@ -1,7 +1,9 @@
 """Columns as they come: heavy tails, jumps at ends, rows after the end of paths, last periods."""
 
 import csv
+import re
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +15,18 @@ import torch
 from attack import COLUMNS, TOLD, attempt, known, markdown, read, run, table
 from designs import DESIGNS, OURS, REPORTED, inventory, last_age, mileage, rows_after_exit
 from drawn_worlds import drawn_world
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from strategies import transitions
 
 import gladius
+from gladius.own_data import frame as frame_module
+from gladius.own_data.erm import indexed
+from gladius.own_data.erm.indexed import Indexed
 from gladius.own_data.erm.observations.features import Inputs, Logs, make_cells
 from gladius.own_data.erm.observations.sparse import RowFunction
-from gladius.panel.record import Transitions
+from gladius.panel.record import Counts, Transitions, group
 from gladius.validate import Array, InputError
 
 TABLE = Path(__file__).parent / "attack.csv"
@@ -30,6 +36,27 @@ NAMES: dict[str, Any] = {"action": "action", "id": "id", "time": "t"}
 def rows(states: Array, actions: Any = None) -> Transitions:
     taken = np.arange(len(states)) % 2 if actions is None else actions
     return Transitions(states, taken, np.roll(states, -1, axis=0))
+
+
+TWO_STATES = transitions(max_rows=90, elements=st.sampled_from([0.0, 1.0]), actions=2, width=1)
+
+
+@given(TWO_STATES, st.integers(2, 9), arrays(np.int64, 2, elements=st.integers(0, 1)))
+def test_counts_of_few_states_are_those_of_groups(data: Transitions, step: int, own: Any) -> None:
+    data = replace(data, followed=np.arange(len(data)) % step > 0)
+    rows, expected = Indexed.of(data), group(data)
+    own = own[: len(rows.states)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indexed, "PIECE", 4)
+        seen, taken = rows.seen(own)
+        if len(data) >= 24:  # entries of the tables of two states
+            patch.delattr(indexed, "group")
+        found = rows.counts()
+    for name in ("states", "visits", "moves", "followed"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert isinstance(found, Counts)
+    np.testing.assert_array_equal(seen, expected.seen[0])
+    np.testing.assert_array_equal(taken, expected.visits[0, np.arange(len(own)), own])
 
 
 @given(arrays(float, (6, 2), elements=st.floats(0.01, 500)))
@@ -151,6 +178,28 @@ def test_a_feature_that_never_changes_does_not_hide_the_end_of_paths() -> None:
     frame = rows_after_exit().sample(0).assign(income=lambda f: 1.5 * f["id"])
     with pytest.raises(InputError, match="x = -1, y = 0"):
         Transitions.from_frame(frame, state=["x", "y", "income"], **NAMES)
+
+
+@given(transitions(max_rows=15, elements=st.sampled_from([0.0, 1.5, 2.0]), actions=2))
+def test_ends_are_the_states_that_are_reached_and_never_left(data: Transitions) -> None:
+    """By definition, state by state; some rows at a time leave out what is left."""
+    now, after, goes_on = data.states, data.next_states, ~data.done
+    assume(np.all(np.any(now[goes_on] != after[goes_on], axis=0)))
+    ends = []
+    for state in np.unique(now, axis=0):
+        is_in, is_next = (np.all(x == state, axis=1) for x in (now, after))
+        is_left, is_reached = (np.any(x & goes_on & (is_in != is_next)) for x in (is_in, is_next))
+        if is_reached and not is_left and is_in.sum() >= 2 and np.ptp(data.actions[is_in]) == 0:
+            ends.append(", ".join(f"s{k} = {x:g}" for k, x in enumerate(state)))
+    found: AbstractContextManager[Any] = nullcontext()
+    if ends:
+        found = pytest.raises(InputError, match=rf"^state = '{re.escape(ends[0])}'")
+    with pytest.MonkeyPatch.context() as patch, found:
+        patch.setattr(frame_module, "PIECE", 4)
+        patch.setattr(frame_module, "FEWEST_ROWS", 2)
+        patch.setattr(frame_module, "lacks_by_chance", lambda states, *_: np.zeros(len(states)))
+        given_rows = now, after, data.actions, data.trajectory, goes_on
+        frame_module.check_stationary(*given_rows, data.feature_names)
 
 
 def test_a_last_period_is_refused() -> None:

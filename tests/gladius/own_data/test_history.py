@@ -18,12 +18,15 @@ from worlds import Array
 
 import gladius
 from gladius import LinearReward, Transitions
+from gladius.own_data.erm import history as history_module
 from gladius.own_data.erm.history import (
     FEWEST_PATHS,
     OfHistory,
     cells_of,
     mean_of_others,
     of_history,
+    path_of,
+    some_paths,
     trend,
 )
 
@@ -71,10 +74,34 @@ small = st.integers(0, 3)
     arrays(np.int64, 14, elements=small),
 )
 def test_the_mean_of_others_leaves_out_the_own_path(values: Array, cell: Any, path: Any) -> None:
-    found = mean_of_others(values, cell, path)
-    for i in range(14):
-        others = values[(cell == cell[i]) & (path != path[i])]
-        assert found[i] == pytest.approx(others.mean() if len(others) else values[i], abs=1e-9)
+    for many in (history_module.MANY, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(history_module, "MANY", many)
+            found = mean_of_others(values, cell, path)
+        for i in range(14):
+            others = values[(cell == cell[i]) & (path != path[i])]
+            assert found[i] == pytest.approx(others.mean() if len(others) else values[i], abs=1e-9)
+
+
+@given(arrays(np.int64, 12, elements=small))
+def test_paths_are_numbered_in_order_of_their_labels(labels: Any) -> None:
+    expected = [sorted(set(labels.tolist())).index(label) for label in labels.tolist()]
+    assert path_of(labels).tolist() == path_of(labels.astype(str)).tolist() == expected
+
+
+def test_of_many_rows_whole_paths_are_asked_that_show_what_matters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = choices(np.random.default_rng(4), spread=1.5)
+    mixed = data.take(np.random.default_rng(0).permutation(len(data)))
+    for most, number in ((PATHS * PERIODS, PATHS), (600, 24), (601, 25), (1, FEWEST_PATHS)):
+        monkeypatch.setattr(history_module, "MOST_ROWS", most)
+        for rows in (data, mixed):
+            asked = np.bincount(some_paths(rows).trajectory, minlength=PATHS)
+            assert sorted(asked) == [0] * (PATHS - number) + [PERIODS] * number
+        if number == 24:
+            assert history(data).types_p < 1e-3
+            assert np.flatnonzero(asked).max() > 24  # they are not the first
 
 
 @given(
