@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 try:
     from flint import arb, ctx, fmpq, fmpz
 except ModuleNotFoundError as error:
-    raise SystemExit(f"{error.name} is missing: pip install '.[verify]'") from None
+    raise SystemExit(f"{error.name} is missing: pip install --group checks (pip>=25.1)") from None
 
 FOLDER = Path(__file__).parent
 LIST = "5ccfd49882fe0007213db519d45c41176aedf60665a2b2115bc64360121cedd1"
