@@ -14,7 +14,7 @@ try:
     from proofs_checks.claims.claims import claims, find
     from proofs_checks.ledger import ledger, wording
 except ModuleNotFoundError as error:
-    raise SystemExit(f"{error.name} is missing: pip install '.[checks]'") from None
+    raise SystemExit(f"{error.name} is missing: pip install --group checks (pip>=25.1)") from None
 
 app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
 

@@ -20,7 +20,7 @@ try:
     from reproduce.engine.provenance import ROOT
     from reproduce.engine.worker import one_thread
 except ModuleNotFoundError as error:
-    raise SystemExit(f"{error.name} is missing: pip install '.[reproduce]'") from None
+    raise SystemExit(f"{error.name} is missing: pip install --group checks (pip>=25.1)") from None
 
 app = typer.Typer(
     help="The paper's tables and figures, recomputed and compared with the published numbers.",

@@ -23,8 +23,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-EXTRAS = tuple(PROJECT["optional-dependencies"])
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT: dict[str, Any] = SETTINGS["project"]
+EXTRAS: list[str] = [*chain(*PROJECT["optional-dependencies"].values())]
+GROUPS = [x for x in chain(*SETTINGS["dependency-groups"].values()) if isinstance(x, str)]
+WANTED = [Requirement(line) for line in (*PROJECT["dependencies"], *EXTRAS, *GROUPS)]
 PYTHONS = ("3.11", "3.12", "3.13")
 LAYERS = ("gladius", "proofs_checks", "reproduce")
 
@@ -50,12 +53,9 @@ def missing(lock: list[tuple[Requirement, list[str]]], python: str) -> list[Requ
         for entry, _ in lock
         if entry.marker is None or entry.marker.evaluate(here)
     }
-    wanted = PROJECT["dependencies"] + [
-        line for extra in EXTRAS for line in PROJECT["optional-dependencies"][extra]
-    ]
     return [
         line
-        for line in map(Requirement, wanted)
+        for line in WANTED
         if not line.specifier.contains(given.get(canonicalize_name(line.name), "0"))
     ]
 
@@ -74,10 +74,9 @@ def test_the_lock_has_a_pinned_version_with_hashes_of_all_that_is_asked_for(pyth
 
 def test_the_oldest_versions_that_are_tried_are_the_lower_bounds() -> None:
     lines = (ROOT / ".ci" / "oldest.txt").read_text("utf-8").splitlines()
-    wanted = [*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values())]
     bounds = {
         f"{line.name}=={bound.version}"
-        for line in map(Requirement, wanted)
+        for line in WANTED
         for bound in line.specifier
         if bound.operator == ">="
     }
@@ -85,7 +84,7 @@ def test_the_oldest_versions_that_are_tried_are_the_lower_bounds() -> None:
 
 
 def test_gladius_imports_all_that_it_requires() -> None:
-    """Whatever only the checks or the tables use is in an extra."""
+    """Its extras too: whatever only the checks or the tables use is in a dependency group."""
     nodes = [
         n
         for path in (ROOT / "gladius").rglob("*.py")
@@ -95,8 +94,21 @@ def test_gladius_imports_all_that_it_requires() -> None:
     imported |= {str(n.module) for n in nodes if isinstance(n, ast.ImportFrom)}
     required = {Requirement(line).name for line in PROJECT["dependencies"]}
     assert required - {name.partition(".")[0] for name in imported} == set()
+    loaded = imported | {n.value for n in nodes if isinstance(n, ast.Constant)}  # by name
+    modules = {Requirement(line).name.removeprefix("scikit-") for line in EXTRAS}
+    assert modules - {str(x).partition(".")[0].removeprefix("sk") for x in loaded} == set()
     assert {"numpy", "torch"} <= required
     assert "cvxpy" not in imported  # the tests' own
+
+
+def test_what_an_index_shows_links_no_file_of_the_checkout_and_its_example_runs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = PROJECT["readme"]["text"]
+    links = re.findall(r"\]\(([^)]*)\)|(?:href|src)=", text)
+    assert {link.partition(":")[0] for link in [*links, *PROJECT["urls"].values()]} == {"https"}
+    exec("".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)), {})
+    assert "profiled_erm smooth: ok" in capsys.readouterr().out
 
 
 ONE_FEATURE = """
@@ -125,16 +137,16 @@ def test_a_fit_to_one_feature_loads_neither_torch_nor_matplotlib(
 
 
 @pytest.mark.parametrize(
-    ("missing", "module", "arguments", "extra"),
+    ("missing", "module", "arguments"),
     [
-        ("typer", "proofs_checks", ["lem:BE_PL"], "checks"),
-        ("hypothesis", "proofs_checks", ["lem:BE_PL"], "checks"),
-        ("flint", "proofs_checks.certificates.verify", [], "verify"),
-        ("typer", "reproduce", ["list"], "reproduce"),
+        ("typer", "proofs_checks", ["lem:BE_PL"]),
+        ("hypothesis", "proofs_checks", ["lem:BE_PL"]),
+        ("flint", "proofs_checks.certificates.verify", []),
+        ("typer", "reproduce", ["list"]),
     ],
 )
-def test_a_command_without_its_extra_names_it_in_one_line(
-    missing: str, module: str, arguments: list[str], extra: str
+def test_a_command_without_its_packages_names_their_group_in_one_line(
+    missing: str, module: str, arguments: list[str]
 ) -> None:
     code = f"import runpy, sys; sys.modules[{missing!r}] = None; sys.argv[0] = {module!r}; "
     code += f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
@@ -142,7 +154,8 @@ def test_a_command_without_its_extra_names_it_in_one_line(
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode in (1, 2)
     assert done.stdout == ""
-    assert re.fullmatch(rf".*: pip install '\.\[{extra}\]'\n", done.stderr)
+    told = f"{missing} is missing: pip install --group checks (pip>=25.1)\n"
+    assert done.stderr == told
 
 
 def test_the_command_of_the_wheel_is_that_of_the_module(
@@ -274,7 +287,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     left_out = shutil.ignore_patterns("__pycache__", "generated", ".*")
     for name in LAYERS:
         shutil.copytree(ROOT / name, source / name, ignore=left_out)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "LICENSE"):
         shutil.copy(ROOT / name, source)
     told = ["--wheel", "--no-isolation", "--outdir", str(folder), str(source)]
     run("-m", "build", *told, cwd=folder)

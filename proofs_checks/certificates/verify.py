@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 try:
     from flint import arb, ctx, fmpq, fmpz
 except ModuleNotFoundError as error:
-    raise SystemExit(f"{error.name} is missing: pip install '.[verify]'") from None
+    raise SystemExit(f"{error.name} is missing: pip install --group checks (pip>=25.1)") from None
 
 FOLDER = Path(__file__).parent
 LIST = "4822d515fd5909a49edbf97ad5a35639bc7a10be085df671c06e555822b36600"

@@ -21,6 +21,7 @@ import nbformat
 from markdown import Markdown
 from markdown.extensions import Extension
 from markdown.inlinepatterns import InlineProcessor
+from markdown.preprocessors import Preprocessor
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from nbconvert import MarkdownExporter
@@ -51,6 +52,8 @@ INLINE = "module://matplotlib_inline.backend_inline"  # the kernel's, for figure
 LINK = re.compile(r'\]\(([^)#\s]+)|(?:href|src)="([^"#]+)')
 CELL = re.compile(r"```python\n(.*?)```", re.DOTALL)
 FENCE = re.compile(r"^(```.*?^```$)", re.DOTALL | re.MULTILINE)
+# a line of a paragraph, right under which a list or a table begins
+BEFORE = re.compile(r"^(?![-*] |\||\s)(.+\n)(?=[-*] |\|.*\n\|[ :|-]+$)", re.MULTILINE)
 
 
 def pages() -> dict[str, str]:
@@ -137,10 +140,18 @@ class Formula(InlineProcessor):  # type: ignore[misc]  # Markdown has no types
         return self.md.htmlStash.store(mathml(m[1] or m[2])), m.start(), m.end()
 
 
-class Formulas(Extension):  # type: ignore[misc]
-    """Formulas as GitHub has them: between dollars, and in fenced blocks."""
+class Parted(Preprocessor):  # type: ignore[misc]
+    """A list or table right under a line of text, which Markdown would take for more of it."""
+
+    def run(self, lines: list[str]) -> list[str]:
+        return BEFORE.sub(r"\1\n", "\n".join(lines)).split("\n")
+
+
+class LikeGitHub(Extension):  # type: ignore[misc]
+    """Formulas between dollars and in fenced blocks, and lists without a blank line before."""
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
+        md.preprocessors.register(Parted(md), "parted", 22)  # after fenced blocks
         pattern = r"\$`([^`]+)`\$|\$(?![\s`])([^$`]+?)(?<!\s)\$"
         md.inlinePatterns.register(Formula(pattern, md), "formula", 195)  # before code
 
@@ -161,7 +172,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """The version in every title, formulas, and no page 404, whose links are absolute."""
     config.site_name = f"{config.site_name} {gladius.__version__}"
     config.theme.static_templates.discard("404.html")
-    config.markdown_extensions.append(Formulas())
+    config.markdown_extensions.append(LikeGitHub())
     fence = {"name": "math", "class": "math", "format": display}
     config.mdx_configs["pymdownx.superfences"] = {"custom_fences": [fence]}
     return config
