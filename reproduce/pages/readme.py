@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from jinja2 import Environment
 
 from gladius.validate import InputError
 from proofs_checks.ledger.pages import FOLDER, pages
@@ -83,17 +84,16 @@ def contents(
     """
     is_inside = folder.is_relative_to(ROOT)
     link = folder.relative_to(ROOT).as_posix() if is_inside else folder.as_posix()
-    about = {"link": link, "mark": MARK}
-    about |= describe(exhibits, problems, folder)
-    text = renewed(readme.read_text("utf-8"))
+    about = {"link": link, "mark": MARK} | describe(exhibits, problems, folder)
+    text, made = renewed(readme.read_text("utf-8")), findings.environment(folder)
     for name, template in SECTIONS.items():
-        text = section(text, name, rendered(template, folder, about))
+        text = section(text, name, rendered(template, made, about))
     beside = about | {"link": "."}
-    pages = {folder / name: rendered(t, folder, beside) + "\n" for name, t in PAGES.items()}
+    pages = {folder / name: rendered(t, made, beside) + "\n" for name, t in PAGES.items()}
     about |= response.about(pages[folder / "FINDINGS.md"], link)
     return {
         readme: text,
-        readme.with_name(response.FILE): rendered("response.md", folder, about) + "\n",
+        readme.with_name(response.FILE): rendered("response.md", made, about) + "\n",
         **pages,
         folder / VERDICTS_FILE: verdict_lines(exhibits, folder),
         **claims(folder),
@@ -107,10 +107,10 @@ def claims(folder: Path) -> dict[Path, str]:
     return beside | {folder / name: text for name, text in pages(frame).items()}
 
 
-def rendered(template: str, folder: Path, about: dict[str, Any]) -> str:
+def rendered(template: str, made: Environment, about: dict[str, Any]) -> str:
     """A template's text; which exhibit it waits for, where one has not been run."""
     try:
-        text = findings.environment(folder).get_template(template).render(about)
+        text = made.get_template(template).render(about)
     except InputError as error:
         return f"Not drawn yet: {error}"
     return re.sub(r"\n{3,}", "\n\n", text).strip()

@@ -389,13 +389,13 @@ def test_verdicts_are_short(tmp_path: Path) -> None:
     assert sum(map(bool, said.values())) > len(said) / 2
 
 
-def test_the_readme_of_this_checkout_is_up_to_date_and_its_marks_are_those_of_check() -> None:
-    loaded = [exhibits.load(name) for name in exhibits.names()]
-    findings = check.check(loaded, runner.GENERATED)
-    wanted = readme.contents(ROOT / "README.md", loaded, findings, runner.GENERATED)
-    for path, text in wanted.items():
-        assert path.read_text("utf-8") == text, "run: python -m reproduce readme"
-    assert CliRunner().invoke(command.app, ["readme"]).stdout == "All up to date.\n"
+def test_the_readme_of_this_checkout_is_up_to_date_and_its_marks_are_those_of_check(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the command, which here names what it would write and writes nothing."""
+    monkeypatch.setattr(readme, "update", readme.outdated)
+    said = CliRunner().invoke(command.app, ["readme"]).stdout
+    assert said == "All up to date.\n", "run: python -m reproduce readme"
 
 
 def test_cells_of_hours_are_drawn_where_they_are_stored(committed: Run, tmp_path: Path) -> None:
