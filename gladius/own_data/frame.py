@@ -315,8 +315,8 @@ def check_stationary(
     for rows in pieces:
         if not len(ends):
             return
-        left = grid_positions(ends, states[rows][is_left[rows]][:, moves])
-        ends = np.delete(ends, left[left >= 0], axis=0)
+        gone = grid_positions(ends, states[rows][is_left[rows]][:, moves])
+        ends = np.delete(ends, gone[gone >= 0], axis=0)
     distinct, (code, after, own) = index_rows([states[:, moves], next_states[:, moves], ends])
     seen, enters = (np.bincount(one, minlength=len(distinct)) for one in (code, after[is_left]))
     is_end = np.zeros(len(distinct), dtype=bool)

@@ -468,8 +468,8 @@ def render(results: View, out: Path) -> None:
     for target in SHOWN:
         untested = {row: check(results, row, target) for row in rows if row in MATTER}
         said = {row: interval_text(c) for row, c in untested.items() if c is not None}
-        known = table.get(target.header, [""] * len(rows))
-        table[target.header] = [said.get(row, x) for row, x in zip(rows, known, strict=True)]
+        tested = table.get(target.header, [""] * len(rows))
+        table[target.header] = [said.get(row, x) for row, x in zip(rows, tested, strict=True)]
     index = pd.MultiIndex.from_tuples([*map(label_of, rows)], names=["data", "row"])
     numbers = {
         "sets": SETS,
