@@ -213,8 +213,6 @@ def _fit_counts(world: BusEngine, cell: Cell, train: Counts) -> tuple[Array, lis
         )
         return offset + np.einsum("sak,rk->rsa", design, fitted.theta), list(fitted.status)
     anchor = Anchor(world.anchor_action, world.anchor_reward)
-    if cell.settings["method"] == "profiled_erm":
-        options = {"options": module.Options(**options)}
     estimates = module.fit_counts(train, anchor, world.discount, **options)
     rewards = np.stack([one.reward_function(train.states) for one in estimates])
     return rewards, [one.diagnostics.status for one in estimates]

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gladius.validate import InputError
 from reproduce.engine.nouns import Array, Entry, Record, Result, as_stored
 from reproduce.engine.store import Stored
@@ -57,6 +59,14 @@ class View:
             if (entry.row, entry.column, entry.protocol) == (row, column, protocol):
                 return stored
         raise InputError("entry", (row, column, protocol), "no such entry in this exhibit")
+
+    def replications(self, row: str, column: str, protocol: str, statistic: str = "") -> Array:
+        """(R,) a number of an entry, by default the one shown; none where it has no result."""
+        for entry, stored in self:
+            if (entry.row, entry.column, entry.protocol) == (row, column, protocol):
+                values = stored.result.replications.get(statistic or entry.statistic, ())
+                return np.array(values, dtype=float)
+        return np.empty(0)
 
     def __iter__(self) -> Iterator[tuple[Entry, Stored]]:
         return zip(self.entries, self.stored, strict=True)

@@ -21,7 +21,7 @@ from reproduce.cells.data import TRUTHS
 from reproduce.cells.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
-from reproduce.engine.nouns import Array, Cell, Entry, Exhibit
+from reproduce.engine.nouns import Cell, Entry, Exhibit
 from reproduce.engine.view import COLUMNS, View, mean_of
 from reproduce.exhibits import table_2
 from reproduce.paper import published
@@ -29,7 +29,7 @@ from reproduce.paper.judge import CRITICAL, number
 from reproduce.paper.targets import repetitions, target_test, verdicts
 from reproduce.paper.verdicts import OnTarget
 
-NAME, AFFINE = "accuracy", "affine"
+NAME, AFFINE, ACCURACY = "accuracy", "affine", "the accuracy"
 SEEDS = "accuracy_0_4"  # other data sets than those of 0.3.0, which `HARD` and `FITS` rest on
 PLUG_IN = ("Plug-in", "leak_free tabular")
 SMOOTH = (published.OURS, "leak_free smooth")
@@ -104,12 +104,13 @@ class Target:
     low: float
     high: float
     header: tuple[str, str]
+    called: str = ""  # the number's name, if it is neither
 
     @property
     def statistic(self) -> str:
         """The name of the number."""
         if isinstance(self.other, str):
-            return f"ratio to bound ({self.other})"
+            return self.called or f"ratio to bound ({self.other})"
         return f"paired difference to {self.other[0]}, per cent"
 
 
@@ -138,27 +139,19 @@ TARGETS = (  # ratios only where the bound's class contains the true reward
 
 def check(results: View, row: str, target: Target) -> Check | None:
     """The target in a row; None where a cell that it needs does not exist or has no result."""
-    ours = _errors(results, row, target.ours)
-    if ours is None:
+    ours = results.replications(row, *target.ours)
+    if not len(ours):
         return None
     if isinstance(target.other, str):
         bound = table_2.bound_value(results, row, target.other)
         return None if math.isnan(bound) else Check(row, target, *mean_of(ours / bound))
-    other = _errors(results, row, target.other)
-    if other is None:
+    other = results.replications(row, *target.other)
+    if not len(other):
         return None
     shared = min(len(ours), len(other))  # seeds are keyed by repetition: the first are the same
     mean, se, times = mean_of(ours[:shared] - other[:shared])
     unit = float(other[:shared].mean()) / 100.0
     return Check(row, target, mean / unit, se / unit, times)
-
-
-def _errors(results: View, row: str, which: tuple[str, str]) -> Array | None:
-    for entry, stored in results:
-        if (entry.row, entry.column, entry.protocol) == (row, *which):
-            errors = stored.result.replications.get(entry.statistic)
-            return None if errors is None else np.asarray(errors)
-    return None
 
 
 HEADERS = {
@@ -191,18 +184,23 @@ def render(results: View, out: Path) -> None:
     times = ", ".join(f"{' '.join(which)} {n:,}" for which, n in FITS.items())
     hard = ", ".join(f"{row} {n:,}" for row, n in HARD.items())
     times += f"; {LEAST} under another true reward, but {hard}"
-    below = (*notes(NAME), f"Data sets a row: {times}.", f"{counted(words)}.")
+    below = (*notes(NAME), f"Data sets a row: {times}.", f"{counted(words, ACCURACY)}.")
     pairs = [tuple(row.split("/")) for row in rows]
     frame = pd.DataFrame(table, pd.MultiIndex.from_tuples(pairs, names=["true reward", "N"]))
     layout.write(frame, out, NAME, EXHIBIT.title, below)
+    write_checks(checks, words, out, NAME)
+    layout.save(_draw(results), out, NAME)
+
+
+def write_checks(checks: Sequence[Check], words: Sequence[OnTarget], out: Path, name: str) -> None:
+    """The checks of an exhibit as a CSV."""
     lines = []
     for c, word in zip(checks, words, strict=True):
         labels = (c.row, *c.target.ours, c.target.statistic)
         numbers = (c.value, c.se, c.repetitions, "ok", c.target.low, c.target.high)
         lines.append((*labels, *numbers, word, *c.p))
     names = [*COLUMNS, "low", "high", "verdict", "p of met", "p of missed"]
-    layout.write_csv(pd.DataFrame(lines, columns=pd.Index(names)), out / f"{NAME}_checks.csv")
-    layout.save(_draw(results), out, NAME)
+    layout.write_csv(pd.DataFrame(lines, columns=pd.Index(names)), out / f"{name}_checks.csv")
 
 
 # bound -> (label, colour, line style); a method and the bound of its class have one colour
@@ -250,13 +248,13 @@ def _draw(results: View) -> layout.Figure:
 
 def verdict(folder: Path) -> str:
     """How many targets are met."""
-    return counted(pd.read_csv(folder / f"{NAME}_checks.csv")["verdict"].tolist())
+    return counted(pd.read_csv(folder / f"{NAME}_checks.csv")["verdict"].tolist(), ACCURACY)
 
 
-def counted(words: Sequence[str]) -> str:
-    """How often each verdict occurs."""
+def counted(words: Sequence[str], what: str) -> str:
+    """How often each verdict on the targets for something occurs."""
     times = ", ".join(f"{words.count(word)} {word}" for word in OnTarget)
-    return f"Of {len(words)} targets for the accuracy: {times}"
+    return f"Of {len(words)} targets for {what}: {times}"
 
 
 EXHIBIT = Exhibit(

@@ -96,14 +96,14 @@ from reproduce.engine.nouns import (
     Result,
     short_form,
 )
-from reproduce.engine.view import COLUMNS, View, mean_of
-from reproduce.exhibits.accuracy import Check, Target, check
+from reproduce.engine.view import View, mean_of
+from reproduce.exhibits.accuracy import Check, Target, check, counted, write_checks
 from reproduce.paper import published
 from reproduce.paper.judge import number
 from reproduce.paper.targets import interval, verdicts
 from reproduce.paper.verdicts import OnTarget
 
-NAME = "converging"
+NAME, EXACT_STEP = "converging", "GLADIUS with an exact inner step (ours)"
 SETS, INPUT_SETS, ALL_SETS, ALL_SETS_ABOVE, SHORT_SETS = 40, 20, 10, 5, 5
 INPUTS, SMOKE_INPUTS = (2, 5, 20, 50, 100), (4,)
 FEW = 20  # inputs up to which a piece is early
@@ -337,17 +337,9 @@ def piece(name: str) -> Exhibit:
 
 
 # --- targets
-def errors_of(results: View, row: str, which: tuple[str, str]) -> Array:
-    """(R,) errors of an entry; none where it has no result."""
-    for entry, stored in results:
-        if (entry.row, entry.column, entry.protocol) == (row, *which):
-            return np.array(stored.result.replications.get(entry.statistic, ()), dtype=float)
-    return np.empty(0)
-
-
 def slope(results: View) -> Check | None:
     """Of log error in log N: a line through the mean log errors, which have their own variances."""
-    rows = {int(row[2:]): errors_of(results, row, ORACLE) for row in sizes_of(results)}
+    rows = {int(row[2:]): results.replications(row, *ORACLE) for row in sizes_of(results)}
     if len(rows) < 2 or any(len(x) < 2 for x in rows.values()):
         return None
     x = np.log([*rows])
@@ -355,7 +347,7 @@ def slope(results: View) -> Check | None:
     logs = [np.log(errors) for errors in rows.values()]
     value = float(weights @ [y.mean() for y in logs])
     variance = weights**2 @ [y.var(ddof=1) / len(y) for y in logs]
-    target = Target(ORACLE, OF_SLOPE, *SLOPE, ("slope", "in log N"))
+    target = Target(ORACLE, "", *SLOPE, ("slope", "in log N"), OF_SLOPE)
     return Check("all N", target, value, math.sqrt(variance), sum(map(len, logs)))
 
 
@@ -368,7 +360,7 @@ def to_bound(
     results: View, row: str, which: tuple[str, str], bound: tuple[str, str], most: float
 ) -> Check | None:
     """The ratio of a mean error to a bound."""
-    errors = errors_of(results, row, which)
+    errors = results.replications(row, *which)
     records = results.get(row, *bound).result.records
     if len(errors) < 2 or not records:
         return None
@@ -407,11 +399,6 @@ def interval_text(of: Check) -> str:
     """The number, and its 95 % interval by Student's t."""
     half = float(student.ppf(0.975, max(of.repetitions - 1, 1))) * of.se
     return between_text(of.value, of.value - half, of.value + half)
-
-
-def statistic_of(target: Target) -> str:
-    """The name of a target's number."""
-    return OF_SLOPE if target.other == OF_SLOPE else target.statistic
 
 
 # --- tables
@@ -478,20 +465,12 @@ def render(results: View, out: Path) -> None:
         "above": ALL_SETS_ABOVE,
     }
     below = notes(NAME, **numbers, margin=MARGIN, short=SHORT_SETS)
-    slopes = [c for c in found if c.target.other == OF_SLOPE]
+    slopes = [c for c in found if c.target.called]
     below += tuple(f"The {OF_SLOPE}: {interval_text(c)}." for c in slopes)
     layout.write(pd.DataFrame(table, index), out, NAME, EXHIBIT.title, below)
-    lines = [
-        (
-            *(c.row, *c.target.ours, statistic_of(c.target)),
-            *(c.value, c.se, c.repetitions, "ok", c.target.low, c.target.high, word, *c.p),
-        )
-        for c, word in zip(found, words, strict=True)
-    ]
-    names = [*COLUMNS, "low", "high", "verdict", "p of met", "p of missed"]
-    layout.write_csv(pd.DataFrame(lines, columns=pd.Index(names)), out / f"{NAME}_checks.csv")
+    write_checks(found, words, out, NAME)
     ablation = [*ablation_lines(results)]
-    name, title = f"{NAME}_ablation", "GLADIUS with an exact inner step (ours): what is changed"
+    name, title = f"{NAME}_ablation", f"{EXACT_STEP}: what is changed"
     layout.write_csv(pd.DataFrame(ablation), out / f"{name}.csv")
     under = notes(name, sets=INPUT_SETS, margin=MARGIN)
     layout.write(ablation_table(ablation), out, name, title, under)
@@ -527,9 +506,9 @@ def ablation_lines(results: View) -> Iterator[Change]:
     """Of each change on each design: errors, differences on the same data, and how fits ended."""
     main = sizes_of(results)[0] if results.smoke else size_row(TRAJECTORIES)
     for row, names in ((main, tuple(CHANGES)), (RANDOM_ANCHOR, ON_RANDOM_ANCHOR)):
-        base = errors_of(results, row, ORACLE)[:INPUT_SETS]
+        base = results.replications(row, *ORACLE)[:INPUT_SETS]
         for name, which in {AS_IT_IS: ORACLE, **{x: changed(x) for x in names}}.items():
-            errors = errors_of(results, row, which)[: len(base)]
+            errors = results.replications(row, *which)[: len(base)]
             if not len(errors):
                 yield Change(row, name)
                 continue
@@ -617,9 +596,9 @@ def _draw(results: View, found: Sequence[Check], words: Sequence[str]) -> layout
     panels = ((by_n, sizes_of(results), AGAINST_N), (of_k, by_k, AGAINST_K))
     for axes, rows, series in panels:
         for shift, (which, (method, label)) in enumerate(series.items()):
-            pairs = [(row, errors_of(results, row, which)) for row in rows]
+            pairs = [(row, results.replications(row, *which)) for row in rows]
             if not any(len(errors) for _, errors in pairs):
-                pairs = [(row, errors_of(results, row, (which[0], SHORT))) for row in rows]
+                pairs = [(row, results.replications(row, which[0], SHORT)) for row in rows]
             pairs = [(row, errors) for row, errors in pairs if len(errors)]
             if not pairs:
                 continue
@@ -703,14 +682,13 @@ def verdict(folder: Path) -> str:
     """How many targets are met, or that none was run."""
     words = pd.read_csv(folder / f"{NAME}_checks.csv")["verdict"].tolist()
     if not words:
-        return "GLADIUS with an exact inner step (ours): only a short form was run, no target"
-    times = ", ".join(f"{words.count(word)} {word}" for word in OnTarget)
-    return f"Of {len(words)} targets for GLADIUS with an exact inner step (ours): {times}"
+        return f"{EXACT_STEP}: only a short form was run, no target"
+    return counted(words, EXACT_STEP)
 
 
 EXHIBIT = Exhibit(
     NAME,
-    "GLADIUS with an exact inner step (ours): errors by N and K, and what makes it work",
+    f"{EXACT_STEP}: errors by N and K, and what makes it work",
     entries,
     view=view,
     render=render,

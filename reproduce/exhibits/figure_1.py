@@ -223,8 +223,8 @@ def _draw(results: View) -> layout.Figure:
 
 def _difference_to_no_inputs(results: View, row: str) -> str:
     """Mean difference of ours to K = 0 on the same mileage paths (standard error)."""
-    errors = [results.get(k, *OURS).result.replications.get("MAPE", ()) for k in (row, "0")]
-    if not all(errors):
+    errors = [results.replications(k, *OURS) for k in (row, "0")]
+    if not all(map(len, errors)):
         return "not run"
     mean, se, _ = mean_of(np.subtract(errors[0], errors[1]))
     return layout.estimate(mean, se)

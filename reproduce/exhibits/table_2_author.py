@@ -28,7 +28,7 @@ from reproduce.cells.public_trainings import (
 from reproduce.cells.step_sizes import STEPS
 from reproduce.drawing import layout
 from reproduce.drawing.notes import notes
-from reproduce.engine.nouns import Entry, Exhibit, Record, Result
+from reproduce.engine.nouns import Array, Entry, Exhibit, Record, Result
 from reproduce.engine.view import View
 from reproduce.paper import published
 from reproduce.paper.judge import number
@@ -106,12 +106,9 @@ def of_group(results: View, row: str, group: str, statistic: str) -> list[float]
     return [*found, *(numbers(results, row, ONE, statistic) if with_start else ())]
 
 
-def numbers(results: View, row: str, protocol: str, statistic: str) -> Sequence[float]:
+def numbers(results: View, row: str, protocol: str, statistic: str) -> Array:
     """A number of every pass of a training; none where it was not run."""
-    for entry, stored in results:
-        if (entry.row, entry.column, entry.protocol) == (row, PROCEDURE, protocol):
-            return stored.result.replications.get(statistic, ())
-    return ()
+    return results.replications(row, PROCEDURE, protocol, statistic)
 
 
 def span(values: Sequence[float], of: int) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import plain_training as plain
 import pytest
 import torch
-from bus_engine import rngs
+from bus_engine import rngs, with_ends
 
 import gladius
 from gladius.designs.bus import BusEngine
@@ -23,12 +23,6 @@ ANCHOR, DISCOUNT, REWARD = 1, 0.95, -5.0
 ANCHORED = Anchor(ANCHOR, REWARD)
 BUS = BusEngine(horizon=12)
 SMALL = author.Options(units=7, batch_trajectories=3, dtype=np.float64)
-
-
-def with_ends(data: Transitions) -> Transitions:
-    """The same with every fifth row the end of its path."""
-    done = np.arange(len(data)) % 5 == 4
-    return Transitions(data.states, data.actions, data.next_states, data.trajectory, done, 2)
 
 
 @pytest.mark.parametrize("absolute", [True, False])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from bus_engine import rngs
+from bus_engine import rngs, with_ends
 from pretended_device import DeviceError, OnDevice, pretended_device
 
 import gladius
@@ -22,12 +22,6 @@ ANCHOR, DISCOUNT = Anchor(1, lambda states: -4.0 - states[:, 0] / 10), 0.95
 BUS = BusEngine(horizon=12)
 SMALL, LARGE = (BUS.simulate(n, rngs(1, seed=n)[0]) for n in (9, 14))
 STEPS = {"epochs": 10, "units": 7, "batch_trajectories": 3}  # 30 and 50 steps
-
-
-def with_ends(data: Transitions) -> Transitions:
-    """The same with every fifth row the end of its path."""
-    done = np.arange(len(data)) % 5 == 4
-    return Transitions(data.states, data.actions, data.next_states, data.trajectory, done, 2)
 
 
 DATA = {

@@ -71,8 +71,7 @@ def judged(frame: pd.DataFrame) -> set[str]:
 
 def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
     ours = write_ours(tmp_path, 0.0, NARROW)
-    frame = comparison.compare(exhibit(), tmp_path)
-    compared = decided(frame)
+    compared = decided(comparison.compare(exhibit(), tmp_path))
     assert len(compared) == len(ours) == 34
     assert judged(compared) == {Comparison.AGREES}
     words = dict(zip(compared["column"], compared["verdict"], strict=True))
@@ -129,8 +128,7 @@ def test_yardsticks_by_kind(exhibit: str, statistic: str, printed: str, yardstic
 @pytest.mark.parametrize("shift", [-2.2, 2.2])
 def test_negative_control_shifted_numbers_all_differ(tmp_path: Path, shift: float) -> None:
     write_ours(tmp_path, shift)
-    frame = comparison.compare(exhibit(), tmp_path)
-    compared = decided(frame)
+    compared = decided(comparison.compare(exhibit(), tmp_path))
     assert judged(compared) == {Comparison.DIFFERS}
     compared = compared[compared["verdict"].ne(Comparison.SAME_DATA)]
     assert (compared["z"] * shift > 0).all()
@@ -185,14 +183,12 @@ def test_more_data_sets_are_the_law_of_a_line(tmp_path: Path) -> None:
     write_ours(tmp_path, 4.0, NARROW)
     many = right.assign(row="affine/" + right["row"], repetitions=4000, se=right["se"] / 14)
     many[COLUMNS].to_csv(tmp_path / "accuracy.csv", index=False)
-    frame = comparison.compare(exhibit(), tmp_path)
-    compared = decided(frame)
+    compared = decided(comparison.compare(exhibit(), tmp_path))
     assert judged(compared) == {Comparison.AGREES}
     assert compared["reference"].str.contains("4,000 repetitions").all()
     few = many.assign(repetitions=10)
     few[COLUMNS].to_csv(tmp_path / "accuracy.csv", index=False)
-    frame = comparison.compare(exhibit(), tmp_path)
-    assert judged(frame) == {Comparison.DIFFERS}
+    assert judged(comparison.compare(exhibit(), tmp_path)) == {Comparison.DIFFERS}
 
 
 @pytest.mark.parametrize("factor", [1.0, 4.0])
@@ -234,8 +230,7 @@ def test_where_few_did_not_converge_the_others_are_judged(
     fields: dict[str, Any] = {"statistic": "MAPE of those ok", "value": means, "status": "ok"}
     converged = ours.assign(repetitions=REPETITIONS - missed, **fields)
     pd.concat([ours, counted, converged]).to_csv(tmp_path / "table_2.csv", index=False)
-    frame = comparison.compare(exhibit(), tmp_path)
-    compared = decided(frame)
+    compared = decided(comparison.compare(exhibit(), tmp_path))
     assert judged(compared) == {Comparison.AGREES if is_judged else Comparison.DIFFERS}
     assert compared["reason"].str.contains(f"{missed} of {REPETITIONS}").all()
 

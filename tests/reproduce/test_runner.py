@@ -369,18 +369,25 @@ def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
     assert files(tmp_path / "out")["toy.csv"] == complete["toy.csv"]
 
 
+def check_that_it_is_computed_again(
+    run: Run, folder: Path, spoil: Callable[[Path], object]
+) -> None:
+    """A stored cell that is spoilt is: a warning names it, and the numbers are those before."""
+    run(toy())
+    before = files(folder / "out")["toy.csv"]
+    path = Store(folder / "build").path(toy().entries(False)[0].cell)
+    spoil(path)
+    with pytest.warns(UserWarning, match=path.name):
+        outcome = run(toy())
+    assert labels(outcome.computed) == {"10A"}
+    assert files(folder / "out")["toy.csv"] == before
+
+
 @pytest.mark.parametrize("content", [b"{", b"\xff\xfe", _sealed("[" * 200_000).encode()])
 def test_an_unreadable_cell_is_missing_with_a_warning_that_names_it(
     run: Run, tmp_path: Path, content: bytes
 ) -> None:
-    run(toy())
-    before = files(tmp_path / "out")["toy.csv"]
-    path = Store(tmp_path / "build").path(toy().entries(False)[0].cell)
-    path.write_bytes(content)
-    with pytest.warns(UserWarning, match=path.name):
-        outcome = run(toy())
-    assert labels(outcome.computed) == {"10A"}
-    assert files(tmp_path / "out")["toy.csv"] == before
+    check_that_it_is_computed_again(run, tmp_path, lambda path: path.write_bytes(content))
     assert run(toy()).computed == ()
 
 
@@ -419,18 +426,15 @@ def test_a_forged_cell_is_computed_again(
     run: Run, tmp_path: Path, fields: tuple[Any, ...], content: object
 ) -> None:
     """Its checksum is right."""
-    run(toy())
-    before = files(tmp_path / "out")["toy.csv"]
-    path = Store(tmp_path / "build").path(toy().entries(False)[0].cell)
-    cell = inside = json.loads(path.read_text())["cell"]
-    for field in fields[:-1]:
-        inside = inside[field]
-    inside[fields[-1]] = content
-    path.write_text(_sealed(json.dumps(cell, indent=1)))
-    with pytest.warns(UserWarning, match=path.name):
-        outcome = run(toy())
-    assert labels(outcome.computed) == {"10A"}
-    assert files(tmp_path / "out")["toy.csv"] == before
+
+    def forge(path: Path) -> None:
+        cell = inside = json.loads(path.read_text())["cell"]
+        for field in fields[:-1]:
+            inside = inside[field]
+        inside[fields[-1]] = content
+        path.write_text(_sealed(json.dumps(cell, indent=1)))
+
+    check_that_it_is_computed_again(run, tmp_path, forge)
 
 
 def test_cells_of_other_versions_are_said_and_computed_again_only_if_asked(

@@ -18,7 +18,6 @@ from matplotlib.figure import Figure
 import gladius
 from gladius import Transitions, register
 from gladius.designs.bus import BUS_REWARD
-from gladius.own_data.command import main
 from gladius.own_data.erm import ROW_CLASSES
 from gladius.own_data.results.plots import plot_choices, plot_reward
 from gladius.validate import InputError
@@ -93,13 +92,6 @@ def test_the_summary_says_why_an_interval_is_not_around_its_estimate() -> None:
     assert line in gladius.fit(BUSES, **KNOWN).summary()
     assert line in gladius.fit(BUSES, function_class="sparse", **KNOWN).summary()
     assert line not in gladius.fit(BUSES, "plug_in", **KNOWN).summary()
-
-
-def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--version"])
-    assert ended.value.code == 0
-    assert capsys.readouterr().out == f"gladius-checked {gladius.__version__}\n"
 
 
 def test_a_form_that_lacks_is_asked_for_without_a_file_that_is_gone() -> None:
