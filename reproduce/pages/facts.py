@@ -25,7 +25,7 @@ from reproduce.pages.trainings import Size
 from reproduce.paper import compare, origins, scorecard
 from reproduce.paper.judge import number
 from reproduce.paper.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
-from reproduce.paper.scorecard import Account
+from reproduce.paper.scorecard import Account, Part
 from reproduce.paper.verdicts import Comparison, OnTarget
 
 Sizes = tuple[int, ...]  # numbers of trajectories
@@ -556,7 +556,6 @@ def digits(numbers: Numbers) -> Digits:
     """By the rules of `origins.csv`, whatever was run; the scorecard's are those of its lines."""
     counts, entries = origins.counts(), origins.shares()["entries"]
     exact, found = counts["exact"], counts["exact, found from it"]
-    groups = scorecard.group_counts(numbers.verdicts)
     given = numbers.verdicts[numbers.verdicts["verdict"].eq(Comparison.GIVEN)]
     given = given[given["provenance"].eq("exact") & given["exhibit"].ne(origins.NOT_COUNTED)]
     return Digits(
@@ -566,10 +565,20 @@ def digits(numbers: Numbers) -> Digits:
         found=found["numbers"],
         entries=entries,
         quantities=exact["distinct"] + found["distinct"],
-        scored=sum(int(line["exact"]) for line in groups if line["rule"] != FEASIBLE),
+        scored=sum(part.exact for part in scored(numbers)),
         inputs=given["quantity"].nunique(),
         bracketed=exact["brackets"] + found["brackets"],
     )
+
+
+def scored(numbers: Numbers) -> list[Part]:
+    """The scorecard of our counterparts of printed numbers."""
+    return [part for part in scorecard.group_counts(numbers.verdicts) if part.rule != FEASIBLE]
+
+
+def ours_scored(numbers: Numbers) -> list[Part]:
+    """The scorecard of our own estimator beside the printed GLADIUS."""
+    return [part for part in scorecard.group_counts(numbers.verdicts) if part.rule == FEASIBLE]
 
 
 def accounts(numbers: Numbers) -> list[Account]:
@@ -708,8 +717,10 @@ FACTS = (
         gumbel,
         ledger,
         letter,
+        ours_scored,
         procedure,
         scale,
+        scored,
         side_by_side,
     ),
     table_a1,

@@ -6,7 +6,9 @@ A template prints fields of `facts`, and numbers by exhibit, row, column, protoc
 import re
 from collections.abc import Iterable
 from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -32,9 +34,15 @@ def listed(sizes: Iterable[int]) -> str:
     return "; ".join(f"{n:,}" for n in sizes)
 
 
-def rows(lines: Iterable[Iterable[str]]) -> str:
-    """Rows of a Markdown table."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def rows(lines: Iterable[Any], *fields: str) -> str:
+    """Rows of a Markdown table: these fields of each line, or all of it."""
+    cells = map(attrgetter(*fields), lines) if fields else lines
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in cells)
+
+
+def links(files: Iterable[str]) -> str:
+    """Files beside a page, each linked by its name."""
+    return ", ".join(f"[{file}]({file})" for file in files)
 
 
 def environment(folder: Path) -> Environment:
@@ -42,7 +50,8 @@ def environment(folder: Path) -> Environment:
     numbers = Numbers(folder)
     loader = PackageLoader("reproduce", "templates")
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
-    made.filters |= {"number": number, "span": span, "listed": listed, "rows": rows}
+    made.filters |= {"number": number, "span": span, "listed": listed}
+    made.filters |= {"rows": rows, "links": links}
     made.filters |= {"thousands": "{:,.0f}".format, "numbers": lambda x: ", ".join(map(number, x))}
     made.globals |= {fact.__name__: cache(partial(fact, numbers)) for fact in facts.FACTS}
     made.globals |= {name: getattr(numbers, name) for name in LOOKUPS}
@@ -50,7 +59,7 @@ def environment(folder: Path) -> Environment:
     made.globals |= {"shares": cache(origins.shares), "origins": cache(origins.counts)}
     made.globals |= {"words": origins.WORDS, "stored": origins.stored}
     made.globals["vocabulary"] = vocabulary
-    for name in ("group_counts", "not_run", "totals", "trained_once"):
+    for name in ("not_run", "totals", "trained_once"):
         of = getattr(scorecard, name)
         made.globals[name] = cache(lambda of=of: of(numbers.verdicts))
     return made

@@ -143,12 +143,21 @@ def distinct(frame: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def group_counts(frame: pd.DataFrame) -> list[dict[str, str]]:
-    """The lines of the scorecard: part, rule, quantities, exact, agree, differ, cannot_tell, other.
+class Part(NamedTuple):
+    """How many quantities of a part of the tables came out how, by one of our procedures."""
 
-    A quantity is exact if each of its printed numbers is recomputed to the last digit. The verdicts
-    are those of the others.
-    """
+    name: str
+    rule: str
+    quantities: int
+    exact: int  # each of their printed numbers comes out to the last digit; the others:
+    agree: int
+    differ: int
+    cannot_tell: int
+    other: str  # not tested: verdicts in words
+
+
+def group_counts(frame: pd.DataFrame) -> list[Part]:
+    """The lines of the scorecard."""
     lines = []
     for group in GROUPS:
         mine = frame[
@@ -160,11 +169,9 @@ def group_counts(frame: pd.DataFrame) -> list[dict[str, str]]:
         exact = [name for name in verdicts_of if is_exact[name]]
         words = [word for name, word in verdicts_of.items() if name not in exact]
         other = [word for word in words if word not in TESTED]
-        numbers = {"quantities": len(verdicts_of), "exact": len(exact)}
-        names = ("agree", "differ", "cannot_tell")
-        numbers |= {name: words.count(word) for name, word in zip(names, TESTED, strict=True)}
-        line = {"name": group.name, "rule": group.rule, "other": compare.counts(other)}
-        lines.append(line | {name: str(number) for name, number in numbers.items()})
+        agree, differ, cannot_tell = map(words.count, TESTED)
+        counted = (len(verdicts_of), len(exact), agree, differ, cannot_tell)
+        lines.append(Part(group.name, group.rule, *counted, compare.counts(other)))
     return lines
 
 

@@ -604,6 +604,17 @@ def test_digits_and_accounts_are_those_of_the_list_of_verdicts() -> None:
     )
 
 
+def test_the_scorecard_keeps_our_own_estimator_apart() -> None:
+    scored, ours = facts.scored(Numbers(GENERATED)), facts.ours_scored(Numbers(GENERATED))
+    assert {part.rule for part in ours} == {"feasible"}
+    assert {part.rule for part in scored} == {"procedure", ""}
+    text = page(GENERATED, "exhibits.md", exhibits=[], run={}, mark="")
+    before, _, after = text.partition("Profiled ERM, our own estimator, beside")
+    assert all(f"| {' | '.join(map(str, (x.name, *x[2:])))} |\n" in before for x in scored)
+    assert all(f"| {' | '.join(map(str, (x.name, x.quantities, *x[4:])))} |" in after for x in ours)
+    assert findings.links(["a.md", "b.csv"]) == "[a.md](a.md), [b.csv](b.csv)"
+
+
 verdict = st.sampled_from(["agrees", "differs", "unclear"])
 width = st.one_of(st.sampled_from([math.nan, 4.0]), st.floats(0.1, 9.0))
 tested = st.tuples(

@@ -76,7 +76,7 @@ def test_every_claim_says_how_it_is_decided(decided: dict[str, Decision]) -> Non
 
 
 def test_numbers_in_a_counterexample_are_computed() -> None:
-    claim = toy(text="{observed} and {bound:.1f}; {{0}}")
+    claim = toy(text=("{observed} and {bound:.1f}; {{0}}",))
     assert ledger.counterexample(claim, decide(claim, 5)) == "0.25 and 0.5; {0}"
 
 
@@ -137,7 +137,7 @@ def toy(**changes: Any) -> Claim:
         "printed": square_is_positive,
         "instances": st.floats(-10, 10),
         "counterexample": lambda: 0.5,
-        "text": "{observed} < {bound}",
+        "text": ("{observed} < {bound}",),
         "corrected": square_is_large,
         "broken": "twice the bound",
         "rejected": lambda x: result(x**2, ">=", 2 * abs(x)),
@@ -159,7 +159,7 @@ def toy(**changes: Any) -> Claim:
         ({"verdict": "holds-if"}, "condition"),
         ({"condition": "x large"}, "condition"),
         ({"cost": 0}, "cost"),
-        ({"text": "1\n2\n3\n4"}, "text"),
+        ({"text": ("1", "2", "3", "4")}, "text"),
         ({"printed": lambda x: result(1, "==", 1)}, "docstring"),
     ],
 )
