@@ -124,6 +124,7 @@ def design(states: Array) -> Array:
 
 GIVEN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -1.0, "discount": 0.9}
 FORM: dict[str, Any] = {"reward": LinearReward(design)}
+DATA = sample(world(), 300, 20, np.random.default_rng(1))
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "nfxp": ("nfxp", FORM),
     "ccp": ("ccp", FORM),
@@ -174,13 +175,43 @@ def test_every_method_has_the_same_numbers_on_both_forms(
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
-def test_what_takes_a_table_says_so_where_it_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = sample(world(), 100, 20, np.random.default_rng(1))
+LARGE = {
+    "iq_learn": "an array of 24 by 24 entries is too large: .*function_class='network'",
+    "clare": "an array of 24 by 24 entries is too large: CLARE's steps are Newton's",
+    "profiled_erm": "an array of 12 by 12 entries is too large: take function_class='sparse'",
+}
+
+
+@pytest.mark.parametrize("method", LARGE)
+def test_what_takes_a_square_array_says_so_where_it_is_too_large(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the pairs (s, a), the observed ones or those but the anchor's: which method takes what."""
     monkeypatch.setattr(moves, "SMALL", 0)
-    monkeypatch.setattr(moves, "LARGEST_TABLE", 100)
-    with pytest.raises(InputError, match=r"too large.*nfxp, ccp or plug_in"):
-        gladius.fit(data, "iq_learn", **GIVEN)
-    assert gladius.fit(data, "plug_in", **GIVEN).diagnostics.status == "ok"
+    monkeypatch.setattr(moves, "LARGEST_TABLE", 143)
+    given = GIVEN | ({"function_class": "smooth"} if method == "profiled_erm" else {})
+    with pytest.raises(InputError, match=LARGE[method]):
+        gladius.fit(DATA, method, **given)
+    assert gladius.fit(DATA, "airl", **GIVEN).diagnostics.status == "ok"
+
+
+@pytest.mark.parametrize("name", ["airl", "airl anchored", "clare"])
+def test_imitation_has_the_same_numbers_on_both_forms(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with ends of paths, and where rows of P-hat are borrowed."""
+    method, _, anchored = name.partition(" ")
+    options: dict[str, Any] = {"anchored": True} if anchored else {}
+    for data in (DATA, holed(DATA)) if name == "airl" else (DATA,):
+        found = []
+        for small in (100, 0):
+            monkeypatch.setattr(moves, "SMALL", small)
+            fit = gladius.fit(data, method, **GIVEN, **options)
+            grid = np.arange(12.0)[:, None]
+            found.append([fit.q(grid), fit.reward_function(grid)])
+        # the last steps of a game stop at gradients of a millionth
+        for one, other in zip(*found, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
 def moved_along(own: Array, noise: Array) -> Array:
@@ -204,7 +235,6 @@ class Given:
 
 
 NOISE = arrays(float, (2, 12), elements=st.floats(-1, 1))
-DATA = sample(world(), 300, 20, np.random.default_rng(1))
 RENEWAL = np.stack([world().transition[0], np.tile(np.eye(12)[0], (12, 1))])
 RENEWED = sample(replace(world(), transition=RENEWAL), 100, 20, np.random.default_rng(1))
 
@@ -285,7 +315,7 @@ def test_the_directions_have_the_covariance_of_frequencies(x: Array, most: int) 
     np.testing.assert_allclose(spread, own[0, 0] @ x**2 - mean[0, 0] ** 2, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["nfxp", "ccp", "ml_irl", "plug_in"])
+@pytest.mark.parametrize("name", ["nfxp", "ccp", "ml_irl", "plug_in", "airl"])
 def test_no_fit_takes_memory_with_the_square_of_the_states(name: str) -> None:
     """An array of moves of 1,500 states and two actions takes 36 MB, and each copy as much."""
     rng, states = np.random.default_rng(0), 1_500
@@ -297,7 +327,7 @@ def test_no_fit_takes_memory_with_the_square_of_the_states(name: str) -> None:
         state = np.clip(state + up, 0, states - 1)
     path = np.stack([*paths, state], axis=1)[..., None] / states
     data = Transitions.from_paths(path, np.stack(actions, axis=1))
-    method, options = METHODS[name]
+    method, options = METHODS.get(name, (name, {}))
     tracemalloc.start()
     fit = gladius.fit(data, method, **GIVEN, **options)
     _, peak = tracemalloc.get_traced_memory()
