@@ -25,8 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.sparse import identity, issparse
+from scipy.sparse.linalg import splu
 from scipy.special import expit
 
 from gladius.model.estimate import Estimate, Fit, StateFunction
@@ -36,7 +39,7 @@ from gladius.model.mdp import soft_bellman
 from gladius.model.parametric import Grid, make_grid, positions
 from gladius.model.reward_form import KnownTransitions
 from gladius.panel.anchor import Anchor, NearestState, check_anchor_support
-from gladius.panel.moves import dense
+from gladius.panel.moves import Table, by_pair, means
 from gladius.panel.record import Transitions
 from gladius.validate import Array, InputError, check_finite, generators
 
@@ -81,7 +84,7 @@ def fit(
         equilibrium = fit_counts(
             grid.states,
             visits,
-            dense(grid.transition[0]),
+            grid.transition[0],
             path_starts(replication, grid.states),
             grid.discount,
             anchor=level,
@@ -138,7 +141,7 @@ class Equilibrium:
 def fit_counts(
     states: Array,
     visits: Array,
-    transition: Array,
+    transition: Table,
     paths: Array,
     discount: float,
     *,
@@ -160,12 +163,12 @@ def fit_counts(
     expert = (visits.sum(axis=1) + pseudo)[:, None] * np.exp(log_expert)
     g, phi = start or (np.zeros(visits.shape), np.zeros(len(states)))
     f, v = g + shaping(phi, transition, discount), np.zeros(len(states))
-    residual, share = np.inf, FIRST_STEP
+    residual, share, rows = np.inf, FIRST_STEP, by_pair(transition)
     rounds = inner = 0
     while True:
         planned = soft_bellman(f, transition, discount, start=v)
         v, inner = planned.v, inner + planned.iterations
-        flow = np.einsum("ia,aij->ij", planned.policy, transition)
+        flow = means(planned.policy) @ rows
         rolled = expected_visits(paths, flow, size) + pseudo
         log_policy = planned.q - v[:, None]
         generated = rolled[:, None] * np.exp(log_policy)
@@ -205,28 +208,31 @@ def fit_counts(
     )
 
 
-def shaping(phi: Array, transition: Array, discount: float) -> Array:
+def shaping(phi: Array, transition: Table, discount: float) -> Array:
     """(S, A) beta E[phi(s')] - phi(s) from (S,) phi and (A, S, S) T-hat."""
-    following = np.einsum("aij,j->ia", transition, phi)
-    return np.asarray(discount * following - phi[:, None])
+    return np.asarray(discount * (transition @ phi).T - phi[:, None])
 
 
-def nearest_potential(gap: Array, phi: Array, transition: Array, discount: float) -> Array:
+def nearest_potential(gap: Array, phi: Array, transition: Table, discount: float) -> Array:
     """(S,) phi of the (g, phi) nearest to a start, from its phi and f less its g, (S, A)."""
-    eye = np.eye(len(phi))
-    columns = np.concatenate(discount * transition - eye)
-    right = phi + columns.T @ gap.T.ravel()
-    return np.asarray(np.linalg.solve(eye + columns.T @ columns, right))
+    columns, own = discount * by_pair(transition), means(np.ones_like(gap)).T
+    if issparse(columns):
+        columns = columns - own
+        system = identity(len(phi)) + columns.T @ columns
+        return np.asarray(splu(system.tocsc()).solve(phi + columns.T @ gap.ravel()))
+    columns -= own.toarray()
+    system = np.eye(len(phi)) + columns.T @ columns
+    return np.asarray(np.linalg.solve(system, phi + columns.T @ gap.ravel()))
 
 
-def expected_visits(starts: Array, flow: Array, total: float) -> Array:
+def expected_visits(starts: Array, flow: Any, total: float) -> Array:
     """(S,) expected visits of roll-outs, scaled to a total: sum_h (P')^h n_h, by Horner's rule.
 
     n_h is row h of `starts` (H, S), P the moves of a policy, `flow` (S, S).
     """
-    x = np.zeros(len(flow))
+    x, back = np.zeros(starts.shape[1]), flow.T
     for starting in starts[::-1]:
-        x = starting + flow.T @ x
+        x = starting + back @ x
     return np.asarray(x * (total / x.sum()))
 
 

@@ -194,17 +194,22 @@ def valuation(
 # The second step by finite dependence.
 
 
+def renewal_value(model: Model, policy: Array, action: int) -> tuple[Array, Array]:
+    """(S,) and (S, k): r(s, j) - log pi(j|s) is the first and the second times theta."""
+    log_policy = np.log(np.maximum(policy[0, :, action], np.finfo(float).tiny))
+    return model.offset[:, action] - log_policy, model.design[:, action]
+
+
 def renewed(model: Model, policy: Array, action: int) -> CcpFit:
     """Finite dependence of one data set with a renewal action, from first-step CCPs (1, S, A)."""
-    log_policy = np.log(np.maximum(policy[0, :, action], np.finfo(float).tiny))
-    transition, design = model.transition[0], model.design[:, action]
-    value = model.offset[:, action] - log_policy
+    transition = model.transition[0]
+    value, design = renewal_value(model, policy, action)
     logit = maximise(
         model.visits,
         model.design + model.discount * np.moveaxis(transition @ design, 0, 1),
         model.offset + model.discount * (transition @ value).T,
     )
-    value += design @ logit.theta[0]
+    value = value + design @ logit.theta[0]
     (after,), renewal = entries(transition[action, 0])
     mean = np.sum(renewal * value[after])
     expected_v = mean / (1 - model.discount * renewal.sum())  # F V
@@ -218,14 +223,6 @@ class RenewalBasis(FormBasis):
 
     policy: Array  # (1, S, A) first-step CCPs
     action: int  # the renewal
-
-    def refit(self, transition: Table) -> Array:
-        """(n, k) theta-hat at each of (n, A, S, S) P, from the same CCPs."""
-        every = (transition[i : i + 1] for i in range(len(transition)))
-        drawn = (replace(self.model.p_hat, transition=one) for one in every)
-        models = (replace(self.model, p_hat=p_hat) for p_hat in drawn)
-        fits = [renewed(model, self.policy, self.action) for model in models]
-        return np.concatenate([fit.logit.theta for fit in fits])
 
 
 def check_renewal(

@@ -43,7 +43,7 @@ from gladius.model.mdp import soft_bellman
 from gladius.model.parametric import check_start, make_grid
 from gladius.model.reward_form import KnownTransitions, TableFunction
 from gladius.panel.anchor import Anchor, NearestState
-from gladius.panel.moves import dense
+from gladius.panel.moves import Table, check_square, departures, entries, tabulated
 from gladius.panel.record import Counts, Integers, Transitions
 from gladius.solvers.newton import Expansion, minimise
 from gladius.validate import Array, InputError, generators
@@ -81,9 +81,11 @@ def fit(
         grid = make_grid([replication], discount, transition)
         paths = discounted_paths(replication, grid.states, grid.discount)
         expert = mass(paths, grid.discount)
+        hint = "CLARE's steps are Newton's in all observed pairs (s, a): coarsen the features"
+        check_square(int(np.count_nonzero(expert)), len(expert), hint)
         spread = 0 * expert if grid.is_known else uncertainty(grid.counts, generator)
         target = expert + conservative(expert, spread)
-        game = Game(target, expert, paths.first, dense(grid.transition[0]), grid.discount)
+        game = Game(target, expert, paths.first, grid.transition[0], grid.discount)
         first = check_start(None if start is None else start(grid.states), expert.shape)
         end = fixed_point(game, first)
         reward = NearestState(grid.states, end.reward)
@@ -114,21 +116,23 @@ def uncertainty(counts: Counts, rng: np.random.Generator) -> Array:
     """(S, A) c in [0, 1], relative to the largest at a pair of the data; 0 off the data."""
     width = np.ptp(counts.states, axis=0)
     features = (counts.states - counts.states.min(axis=0)) / np.where(width > 0, width, 1.0)
-    moves, visits = dense(counts.moves[0]), counts.visits[0]
-    ended = visits - moves.sum(axis=2).T
-    cells = np.concatenate([moves.ravel(), ended.ravel()])
-    occupied, total = np.flatnonzero(cells), int(cells.sum())
+    moves, visits = counts.moves[0], counts.visits[0]
+    ended = visits - departures(moves).T
+    (action, state, after), number = entries(moves)
+    row, last = np.ravel_multi_index((action, state), moves.shape[:2]), np.nonzero(ended)
+    occupied = np.append(number, ended[last])
+    total = int(occupied.sum())
     means = []
     for _ in range(MODELS):
-        drawn = np.zeros(len(cells))
-        drawn[occupied] = rng.multinomial(total, cells[occupied] / total)
-        new_moves = drawn[: moves.size].reshape(moves.shape)
-        new_visits = new_moves.sum(axis=2).T + drawn[moves.size :].reshape(ended.shape)
+        drawn = rng.multinomial(total, occupied / total).astype(float)
+        new_moves = tabulated(row, after, drawn[: len(row)], moves.shape)
+        new_visits = departures(new_moves).T
+        new_visits[last] += drawn[len(row) :]
         resampled = Counts(counts.states, new_visits[None], new_moves[None])
-        transition = dense(empirical_transition_probabilities(resampled).transition[0])
+        transition = empirical_transition_probabilities(resampled).transition[0]
         # a path that may end has less than all of its mass on next states
-        mass_next = np.maximum(transition.sum(axis=2, keepdims=True), np.finfo(float).tiny)
-        means.append(transition / mass_next @ features)
+        mass_next = np.maximum(departures(transition), np.finfo(float).tiny)
+        means.append(transition @ features / mass_next[..., None])
     distance = np.linalg.norm(np.stack(means) - np.mean(means, axis=0), axis=3).max(axis=0)
     spread = np.where(visits > 0, distance.T, 0.0)
     spread[spread <= LEAST_RANGE] = 0.0
@@ -159,7 +163,7 @@ class Game:
     target: Array  # (S, A) c, masses of the expert and the weights
     data: Array  # (S, A) d, of the data; positive wherever c is
     entry: Array  # (S,) shares of the first states
-    transition: Array  # (A, S, S)
+    transition: Table  # (A, S, S)
     discount: float  # beta
     eta: float = ETA  # of the regulariser
 

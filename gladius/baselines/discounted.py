@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gladius.model.parametric import Weights, positions
+from gladius.model.resolvent import Resolvent
+from gladius.panel.moves import Table
 from gladius.panel.record import Integers, Transitions
 from gladius.validate import Array, InputError
 
@@ -61,24 +63,23 @@ def discounted_paths(data: Transitions, grid: Array, discount: float) -> Discoun
     return DiscountedPaths(order, pair, weight, opens, beyond, shape)
 
 
-def state_occupancy(policy: Array, transition: Array, entry: Array, discount: float) -> Array:
+def state_occupancy(policy: Array, transition: Table, entry: Array, discount: float) -> Array:
     """(..., S) solution u of u = entry + beta P_pi' u; P_pi from (..., A, S, S) and (..., S, A)."""
-    flow = np.einsum("...sa,...ast->...ts", policy, transition)
-    system = np.eye(policy.shape[-2]) - discount * flow
-    return np.asarray(np.linalg.solve(system, entry[..., None])[..., 0])
+    resolvent = Resolvent.of(policy, transition, discount)
+    return resolvent.solve_transposed(entry[..., None])[..., 0]
 
 
 def occupancy_derivative(
-    policy: Array, transition: Array, states: Array, discount: float, pairs: Integers
+    policy: Array, transition: Table, states: Array, discount: float, pairs: Integers
 ) -> Array:
     """(n, n) d rho / d r among the pairs s A + a, of the soft-optimal policy (S, A).
 
     `states` (S,) is their occupancy.
     """
-    flow = np.einsum("sa,ast->st", policy, transition)
     state, action = np.divmod(pairs, policy.shape[1])
-    inverse = np.linalg.inv(np.eye(len(policy)) - discount * flow)
-    dv = inverse[:, state] * policy[state, action]  # d V(s) / d r(pair)
+    of_pair = np.zeros((len(policy), len(pairs)))
+    of_pair[state, np.arange(len(pairs))] = policy[state, action]
+    dv = Resolvent.of(policy, transition, discount).solve(of_pair)  # d V(s) / d r(pair)
     dq = discount * np.moveaxis(transition @ dv, 0, 1)
     dq[state, action, np.arange(len(pairs))] += 1.0
     root = np.sqrt(np.maximum(states, 0.0)[:, None] * policy)

@@ -34,7 +34,7 @@ from torch.autograd.functional import hessian, jacobian
 from gladius.baselines.bc import read_off
 from gladius.model.estimate import Estimate, Fit, row_estimates
 from gladius.panel.anchor import Anchor, nearest
-from gladius.panel.moves import dense
+from gladius.panel.moves import check_square, dense
 from gladius.panel.record import (
     Counts,
     Integers,
@@ -157,6 +157,8 @@ def minimum(table: Table, first: Array) -> Minimum:
 def fit_table(data: Transitions, discount: float) -> Fit:
     """The fit of the class `table`."""
     counts = group(data)
+    hint = "the steps of its table are Newton's in all pairs (s, a): take function_class='network'"
+    check_square(counts.visits[0].size, len(counts.states), f"{hint}, or coarsen the features")
     table = make_table(counts, discount)
     end = minimum(table, table.start.numpy(force=True))
     q = partial(look_up, counts.states, end.x.reshape(table.start.shape), counts.seen[0] > 0)

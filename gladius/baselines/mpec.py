@@ -25,17 +25,20 @@ Implementation choices:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import NonlinearConstraint, minimize
+from scipy.sparse import csr_matrix, diags, eye, hstack, issparse
 from scipy.special import logsumexp
 
 from gladius.baselines import nfxp
 from gladius.model.estimate import Estimate, Fit
 from gladius.model.parametric import Model, TransitionModel, check_start, make_model
+from gladius.model.resolvent import Resolvent
 from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
-from gladius.panel.moves import dense
+from gladius.panel.moves import Table, by_pair, means
 from gladius.panel.record import Transitions
 from gladius.solvers.choice_logit import statuses, without_rounding
 from gladius.solvers.newton import SHORT_STEP, newton_step
@@ -61,7 +64,7 @@ class Programme:
     """
 
     visits: Array  # (S, A) n(s, a)
-    transition: Array  # (A, S, S)
+    transition: Table  # (A, S, S)
     design: Array  # (S, A, k), and offset (S, A): the reward's form
     offset: Array
     discount: float  # beta
@@ -79,21 +82,27 @@ class Programme:
         size = np.sqrt(np.einsum("sa,sak->k", share, self.design**2))
         level = np.full(len(v), 1 / (1 - self.discount))
         unit = np.concatenate([1 / np.where(size > 0, size, 1.0), level])  # of x in (theta, V)
-        following = self.discount * np.moveaxis(self.transition, 0, 1)
-        slope = np.concatenate([self.design, following], axis=2) * unit  # (S, A, k + S) D
-        own = np.eye(len(unit))[parameters:] * unit
-        observed, state_share = np.einsum("sa,sad->d", share, slope), share.sum(axis=1)
+        following = self.discount * by_pair(self.transition)
+        design = self.design.reshape(-1, parameters)
+        if issparse(following):
+            slope = hstack([csr_matrix(design), following], "csr") @ diags(unit)  # (S A, k + S) D
+            own = eye(len(v), len(unit), parameters, format="csr") @ diags(unit)
+        else:
+            slope = np.concatenate([design, following], axis=1) * unit
+            own = np.eye(len(unit))[parameters:] * unit
+        observed, state_share = share.ravel() @ slope, share.sum(axis=1)
+        of_pairs = means(np.ones_like(share)).T
 
         def values(x: Array) -> tuple[float, Array, Array]:
             return self.values(x[:parameters] * unit[:parameters], (x * unit)[parameters:])
 
-        def mean(x: Array) -> Array:
-            return np.asarray(np.einsum("sa,sad->sd", np.exp(values(x)[2]), slope))
+        def mean(x: Array) -> Any:
+            return means(np.exp(values(x)[2])) @ slope
 
-        def covariance(x: Array, weight: Array) -> Array:
-            policy = np.exp(values(x)[2])
-            centred = (slope - mean(x)[:, None]).reshape(policy.size, -1)
-            return np.asarray(((weight[:, None] * policy).reshape(-1, 1) * centred).T @ centred)
+        def covariance(x: Array, weight: Array) -> Any:
+            share_of_pairs = weight[:, None] * np.exp(values(x)[2])
+            centred = slope - of_pairs @ mean(x)
+            return centred.T @ (diags(share_of_pairs.ravel()) @ centred)
 
         with np.errstate(over="ignore", invalid="ignore"):
             solution = minimize(
@@ -139,7 +148,7 @@ def fit(
 
 def fit_from(model: Model, start: Array) -> Fit:
     """The Fit of one data set from (k,) theta."""
-    visits, transition = model.visits[0], dense(model.transition[0])
+    visits, transition = model.visits[0], model.transition[0]
     state_visits, size = visits.sum(axis=1), visits.sum()
     programme = Programme(visits, transition, model.design, model.offset, model.discount)
     theta, v, iterations = programme.solve(start, np.zeros(len(visits)))
@@ -163,8 +172,8 @@ def fit_from(model: Model, start: Array) -> Fit:
         (status,) = statuses(converged, is_regular)
         if not is_definite[0]:
             break
-        flow = np.einsum("sa,ast->st", policy, transition)
-        normal = np.linalg.solve(np.eye(len(v)) - model.discount * flow, violation)
+        resolvent = Resolvent.of(policy, transition, model.discount)
+        normal = resolvent.solve(violation[:, None])[:, 0]
         tangent = np.einsum("sa,sak,k->s", policy, slope[0], step)
         theta, v = theta + step, v + normal + tangent
         if status == "ok":

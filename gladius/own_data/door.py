@@ -13,7 +13,6 @@ from typing import Any, cast, overload
 import numpy as np
 
 from gladius import register
-from gladius.baselines.ccp import RenewalBasis
 from gladius.model.choice_sets import (
     Available,
     sets_of,
@@ -53,8 +52,6 @@ MEMORY = (
 )
 REMEMBERED = 1e-3  # p-value of a warning that choices depend on the history
 SHIFT = 0.5  # standard errors
-DRAWS = 15  # of the noise of frequencies: what is linear in it, most of it, is left out
-MORE_DRAWS = 25  # of finite dependence, where it is not left out
 # of what fixes the level of V, in states where the anchor was never taken: warn, raise
 WITHOUT, MOST_WITHOUT = 0.05, 0.3
 DIFFERENT = 1e-4  # p-value of equal increments
@@ -338,21 +335,19 @@ def _warn_of_transitions(results: Results, where: str) -> None:
     if (sets := sets_of(results.data)) is not None:
         borrows &= sets(states)
     try:
-        draws = MORE_DRAWS if isinstance(basis, RenewalBasis) else DRAWS
-        shifts = [results.shift_by_frequencies(draws).abs()]
-        if borrows.any():
-            shifts.append(results.shift_by_frequencies(is_borrowed=True))
+        shifts = results._shifts().abs()
     except InputError:  # it has no standard errors
         return
     texts = []
-    if shifts[0].max() > SHIFT:
-        text = f"{shifts[0].idxmax()}: the noise of estimated transition probabilities moves it by"
-        text += f" {shifts[0].max():.1f} standard errors{where}, and its bias may be several times"
+    noise, borrowed = shifts["noise"], shifts["borrowed"]
+    if noise.max() > SHIFT:
+        text = f"{noise.idxmax()}: the noise of estimated transition probabilities moves it by"
+        text += f" {noise.max():.1f} standard errors{where}, and its bias may be several times"
         texts.append(f"{text} that")
-    if borrows.any() and (texts or shifts[1].max() > SHIFT):
+    if borrows.any() and (texts or borrowed.max() > SHIFT):
         text = f"{borrows.sum()} of {borrows.size} pairs of a state and an action were never seen"
         text += f" to be followed{where} and borrow moves: if these differ by state, that moves"
-        texts.append(f"{text} {shifts[1].idxmax()} by about {shifts[1].max():.1f} standard errors")
+        texts.append(f"{text} {borrowed.idxmax()} by about {borrowed.max():.1f} standard errors")
     if texts:
         to = "" if register.takes(results.name, "transition") else "nfxp "
         hint = f"if increments are the same in all states, give {to}transition="

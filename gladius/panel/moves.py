@@ -132,6 +132,26 @@ def dense(table: Table, hint: str = COARSER) -> Array:
     return np.asarray(table.stored.toarray()[table.row], dtype=np.float64)
 
 
+def check_square(size: int, states: int, hint: str) -> None:
+    """Raise, with what to do, where a method's square array of so many rows would be too large."""
+    if size**2 > LARGEST_TABLE:
+        hint = f"an array of {size} by {size} entries is too large: {hint}"
+        raise InputError("states", f"{states} distinct states", hint)
+
+
+def by_pair(table: Table) -> Any:
+    """(S A, S) rows of a table (A, S, S) in order of s and a: an array, or a sparse matrix."""
+    if isinstance(table, Moves):
+        return table.stored[table.row.T.ravel()]
+    return np.swapaxes(table, 0, 1).reshape(-1, table.shape[-1])
+
+
+def means(policy: Array) -> csr_matrix:
+    """(S, S A) the matrix that means over the choices (S, A) of each state are products with."""
+    ends = np.arange(0, policy.size + 1, policy.shape[1])
+    return csr_matrix((policy.ravel(), np.arange(policy.size), ends), (len(policy), policy.size))
+
+
 def departures(table: Table) -> Array:
     """(..., A, S) sums over s'."""
     if not isinstance(table, Moves):

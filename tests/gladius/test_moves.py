@@ -1,7 +1,8 @@
 """Sparse tables of moves against arrays, and every method on both forms of the same data."""
 
 import tracemalloc
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -9,15 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from linear_models import sample
+from scipy.sparse.linalg import splu
 
 import gladius
 from gladius import Transitions
+from gladius.baselines.ccp import RenewalBasis, renewed
 from gladius.baselines.nfxp import fit_counts
 from gladius.designs.bus import BUS_REWARD
+from gladius.model import resolvent
 from gladius.model.mdp import TabularMDP
+from gladius.model.parametric import FormBasis
 from gladius.model.resolvent import Resolvent
 from gladius.model.reward_form import LinearReward
-from gladius.own_data.results.inference import Near
+from gladius.own_data import door
+from gladius.own_data.results import noise as noise_module
+from gladius.own_data.results.inference import FormErrors
+from gladius.own_data.results.noise import Near, Noise
 from gladius.panel import moves
 from gladius.panel.moves import Moves
 from gladius.validate import Array, InputError
@@ -116,6 +124,7 @@ def design(states: Array) -> Array:
 
 GIVEN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -1.0, "discount": 0.9}
 FORM: dict[str, Any] = {"reward": LinearReward(design)}
+DATA = sample(world(), 300, 20, np.random.default_rng(1))
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "nfxp": ("nfxp", FORM),
     "ccp": ("ccp", FORM),
@@ -166,44 +175,147 @@ def test_every_method_has_the_same_numbers_on_both_forms(
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
-def test_what_takes_a_table_says_so_where_it_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = sample(world(), 100, 20, np.random.default_rng(1))
+LARGE = {
+    "iq_learn": "an array of 24 by 24 entries is too large: .*function_class='network'",
+    "clare": "an array of 24 by 24 entries is too large: CLARE's steps are Newton's",
+    "profiled_erm": "an array of 12 by 12 entries is too large: take function_class='sparse'",
+}
+
+
+@pytest.mark.parametrize("method", LARGE)
+def test_what_takes_a_square_array_says_so_where_it_is_too_large(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the pairs (s, a), the observed ones or those but the anchor's: which method takes what."""
     monkeypatch.setattr(moves, "SMALL", 0)
-    monkeypatch.setattr(moves, "LARGEST_TABLE", 100)
-    with pytest.raises(InputError, match=r"too large.*nfxp, ccp or plug_in"):
-        gladius.fit(data, "iq_learn", **GIVEN)
-    assert gladius.fit(data, "plug_in", **GIVEN).diagnostics.status == "ok"
+    monkeypatch.setattr(moves, "LARGEST_TABLE", 143)
+    given = GIVEN | ({"function_class": "smooth"} if method == "profiled_erm" else {})
+    with pytest.raises(InputError, match=LARGE[method]):
+        gladius.fit(DATA, method, **given)
+    assert gladius.fit(DATA, "airl", **GIVEN).diagnostics.status == "ok"
 
 
-@settings(max_examples=10, deadline=None)
-@given(arrays(float, (2, 12, 2), elements=st.floats(-1, 1)))
-def test_the_linear_part_is_the_derivative_of_the_step(noise: Array) -> None:
-    """And the step is that of a solution from scratch, up to the third order in the noise."""
-    data = sample(world(), 300, 20, np.random.default_rng(1))
-    fit = gladius.fit(data, "nfxp", **GIVEN, **FORM)
-    basis: Any = fit.basis
-    near = Near.of(basis, fit.params.to_numpy(), fit.q_function)
-    own = near.model.transition[0]
+@pytest.mark.parametrize("name", ["airl", "airl anchored", "clare"])
+def test_imitation_has_the_same_numbers_on_both_forms(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with ends of paths, and where rows of P-hat are borrowed."""
+    method, _, anchored = name.partition(" ")
+    options: dict[str, Any] = {"anchored": True} if anchored else {}
+    for data in (DATA, holed(DATA)) if name == "airl" else (DATA,):
+        found = []
+        for small in (100, 0):
+            monkeypatch.setattr(moves, "SMALL", small)
+            fit = gladius.fit(data, method, **GIVEN, **options)
+            grid = np.arange(12.0)[:, None]
+            found.append([fit.q(grid), fit.reward_function(grid)])
+        # the last steps of a game stop at gradients of a millionth
+        for one, other in zip(*found, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+def moved_along(own: Array, noise: Array) -> Array:
+    """An error of P: in each row, noise from its second entry to its first."""
     other = np.zeros_like(own)
     for a, s in np.ndindex(own.shape[:2]):
         to = np.flatnonzero(own[a, s])[:2]
         if len(to) == 2:
-            other[a, s, to] = [noise[a, s, 0], -noise[a, s, 0]]
-    # at a ten-thousandth of the noise what is not linear is less than a hundredth
-    small = own + 1e-4 * other
-    np.testing.assert_allclose(
-        near.linear(small[None]), near.step(small[None]), rtol=1e-2, atol=1e-6
-    )
+            other[a, s, to] = [noise[a, s], -noise[a, s]]
+    return other
+
+
+@dataclass(frozen=True)
+class Given:
+    """A direction of errors, as `noise.Noise` gives them."""
+
+    error: Array  # (A, S, S)
+
+    def along(self, x: Array, mean: Array) -> Array:
+        return np.moveaxis(moves.ahead(self.error, x), 1, 2)
+
+
+NOISE = arrays(float, (2, 12), elements=st.floats(-1, 1))
+RENEWAL = np.stack([world().transition[0], np.tile(np.eye(12)[0], (12, 1))])
+RENEWED = sample(replace(world(), transition=RENEWAL), 100, 20, np.random.default_rng(1))
+
+
+def near(fit: gladius.Results) -> Near:
+    errors = FormErrors(cast(FormBasis, fit.basis), fit.q_function)
+    return Near.of(errors.basis, fit.params.to_numpy(), *errors._at()[:2])
+
+
+@settings(max_examples=10, deadline=None)
+@given(NOISE)
+def test_a_step_is_that_of_a_solution_from_scratch(noise: Array) -> None:
+    """Up to the third order in the noise."""
+    at = near(gladius.fit(DATA, "nfxp", **GIVEN, **FORM))
+    own = at.model.transition[0]
     for size in (0.02, -0.02):
-        moved = own + size * other
-        given = moved[None], near.model.design, near.model.offset, 0.9
-        one_step: dict[str, Any] = {"start": near.theta[None], "max_iterations": 1}
-        exact = fit_counts(near.visits[None], *given, **one_step).theta - near.theta
-        gap = np.abs(near.step(moved[None]) - exact).max()
-        assert gap <= 0.02 * np.abs(exact).max() + 1e-6  # of third order
+        moved = own + size * moved_along(own, noise)
+        given = moved[None], at.model.design, at.model.offset, 0.9
+        one_step: dict[str, Any] = {"start": at.theta[None], "max_iterations": 1}
+        exact = fit_counts(at.visits[None], *given, **one_step).theta - at.theta
+        gap = np.abs(at.step(moved[None]) - exact).max()
+        assert gap <= 0.02 * np.abs(exact).max() + 1e-6
 
 
-@pytest.mark.parametrize("name", ["nfxp", "ccp", "ml_irl", "plug_in"])
+@pytest.mark.parametrize("method", ["nfxp", "ml_irl", "finite dependence"])
+@settings(max_examples=10, deadline=None)
+@given(NOISE)
+def test_the_bias_is_half_the_second_derivative_of_theta(method: str, noise: Array) -> None:
+    """By refits to P-hat with an error, with both signs and three sizes of it."""
+    is_renewal = method == "finite dependence"
+    more = {"stages": 1, "finite_dependence": True} if is_renewal else {}
+    name, rows = ("ccp", RENEWED) if is_renewal else (method, DATA)
+    fit = gladius.fit(rows, name, **GIVEN, **FORM, **more, check_transitions=False)
+    at, basis = near(fit), fit.basis
+    own = at.model.transition[0]
+    error = moved_along(own, noise)
+
+    def refit(size: float) -> Array:
+        moved = (own + size * error)[None]
+        if isinstance(basis, RenewalBasis):
+            p_hat = replace(basis.model.p_hat, transition=moved)
+            found = renewed(replace(basis.model, p_hat=p_hat), basis.policy, basis.action)
+            return found.logit.theta[0]
+        given = moved, at.model.design, at.model.offset, 0.9
+        return fit_counts(at.visits[None], *given, start=at.theta[None], tolerance=1e-12).theta[0]
+
+    def curvature(size: float) -> Array:
+        return np.asarray((refit(size) + refit(-size) - 2 * refit(0)) / (2 * size**2))
+
+    exact = (4 * curvature(0.01) - curvature(0.02)) / 3  # without the next term
+    gap = np.abs(at.bias(cast(Noise, Given(error))) - exact).max()
+    assert gap <= 0.002 * np.abs(exact).max() + 1e-5
+
+
+@settings(max_examples=20, deadline=None)
+@given(arrays(float, 12, elements=st.floats(-4, 4)), st.sampled_from([10**6, 1, 7]))
+def test_the_directions_have_the_covariance_of_frequencies(x: Array, most: int) -> None:
+    """Of P-hat x, the variances are exact with a direction a move, and else in the mean."""
+    fit = gladius.fit(DATA, "nfxp", **GIVEN, **FORM)
+    basis = cast(FormBasis, fit.basis)
+    cells = FormErrors(basis, fit.q_function)._at()[2]
+    own = basis.model.transition[0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(noise_module, "DIRECTIONS", most)
+        patch.setattr(noise_module, "FEWEST", 1)
+        patch.setattr(noise_module, "LARGEST_BLOCK", 10**9)
+        noise = Noise.of(cells, cells)
+    assert noise.number == min(most, len(cells.number))
+    mean = own @ x
+    along = noise.along(x[None, :, None], mean[None, ..., None])[..., 0]
+    expected = ((own @ x**2 - mean**2) / cells.total).T
+    if most > len(cells.number):
+        np.testing.assert_allclose((along**2).sum(axis=0), expected, atol=1e-9)
+    else:  # a sum of squares over independent rows, less what signs leave
+        assert (along**2).sum() <= 3 * expected.sum() + 1e-9
+    borrowed = Noise.borrowed(replace(cells, number=np.where(cells.row == 0, 0.0, 1.0)), own)
+    spread = (borrowed.each(x[None, :, None], mean[None, ..., None]) ** 2).sum()
+    np.testing.assert_allclose(spread, own[0, 0] @ x**2 - mean[0, 0] ** 2, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["nfxp", "ccp", "ml_irl", "plug_in", "airl"])
 def test_no_fit_takes_memory_with_the_square_of_the_states(name: str) -> None:
     """An array of moves of 1,500 states and two actions takes 36 MB, and each copy as much."""
     rng, states = np.random.default_rng(0), 1_500
@@ -215,7 +327,7 @@ def test_no_fit_takes_memory_with_the_square_of_the_states(name: str) -> None:
         state = np.clip(state + up, 0, states - 1)
     path = np.stack([*paths, state], axis=1)[..., None] / states
     data = Transitions.from_paths(path, np.stack(actions, axis=1))
-    method, options = METHODS[name]
+    method, options = METHODS.get(name, (name, {}))
     tracemalloc.start()
     fit = gladius.fit(data, method, **GIVEN, **options)
     _, peak = tracemalloc.get_traced_memory()
@@ -231,3 +343,14 @@ def test_states_that_lead_almost_anywhere_are_refused() -> None:
     for method, options in (("nfxp", {"reward": BUS_REWARD}), ("plug_in", {})):
         with pytest.raises(InputError, match=r"moves \(s, a, s'\) in 100000 rows.*1\.\d rows each"):
             gladius.fit(data, method, **known, **options)
+
+
+def test_the_warning_of_transitions_factors_one_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All directions and the errors share it; a draw of P would take a solution of its own."""
+    monkeypatch.setattr(moves, "SMALL", 0)
+    fit = gladius.fit(holed(DATA), "nfxp", **GIVEN, **FORM, check_transitions=False)
+    calls = []
+    monkeypatch.setattr(resolvent, "splu", lambda system: calls.append(splu(system)) or calls[-1])
+    with pytest.warns(UserWarning, match="borrow moves"):
+        door._warn_of_transitions(fit, "")
+    assert len(calls) == 1

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import gladius
 from gladius import METHODS, Results
 from gladius.designs.bus import BUS_REWARD
-from gladius.own_data.results import counterfactual, inference, results
+from gladius.own_data.results import counterfactual, inference, noise, results
 from gladius.panel.anchor import make_anchor
 from gladius.solvers import threads
 from gladius.solvers.threads import one_thread
@@ -130,7 +130,7 @@ def plan(fit: Results) -> None:
 
 AFTER: dict[str, tuple[Any, str, Callable[[Results], object]]] = {
     "cov": (inference, "influence", lambda fit: fit.cov()),
-    "shift": (inference, "replaced", lambda fit: fit.shift_by_frequencies(2)),
+    "shift": (noise, "ahead", lambda fit: fit.shift_by_frequencies()),
     "reward_frame": (inference, "influence", lambda fit: fit.reward_frame()),
     "plan": (counterfactual, "soft_bellman", plan),
     "bootstrap": (results, "replace", lambda fit: fit.bootstrap(draws=2)),

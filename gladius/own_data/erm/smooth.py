@@ -35,7 +35,7 @@ from gladius.model.frequencies import TransitionProbabilities, anchored_value, r
 from gladius.own_data.erm.level import Level, level_of
 from gladius.own_data.erm.misfit import is_worse_than_frequencies
 from gladius.panel.anchor import Anchor
-from gladius.panel.moves import dense
+from gladius.panel.moves import check_square, dense
 from gladius.panel.record import Counts, Integers
 from gladius.solvers.newton import minimise
 from gladius.validate import Array
@@ -106,6 +106,8 @@ class SmoothRisk:
     @classmethod
     def of(cls, problem: Problem) -> SmoothRisk:
         """The risk of a problem with one feature."""
+        size, hint = len(problem.counts.states), "take function_class='sparse', or coarsen"
+        check_square(size * (len(problem.order) - 1), size, f"{hint} the feature")
         transition = dense(problem.p_hat.transition)[:, problem.order]
         system = np.eye(transition.shape[2]) - problem.discount * transition[:, 0]
         influence = transition[:, :1] - transition[:, 1:]

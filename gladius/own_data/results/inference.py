@@ -37,27 +37,20 @@ from gladius.model.choice_sets import NEVER
 from gladius.model.estimate import Estimate, StateFunction
 from gladius.model.frequencies import empirical_transition_probabilities
 from gladius.model.inversion import FreeBasis
-from gladius.model.mdp import action_values, soft_bellman
-from gladius.model.parametric import FormBasis, Model
+from gladius.model.parametric import FormBasis
 from gladius.model.resolvent import Resolvent
 from gladius.model.state_anchor import StateAnchor
 from gladius.own_data.results.factors import Cells, Factor, factors_of, frequency_factors
+from gladius.own_data.results.noise import Near, Noise, drawn, row_cells
 from gladius.own_data.results.weights import SampledForm, SampledFree, of_rows
 from gladius.panel.moves import (
     Table,
-    ahead,
     arrivals,
     dense,
-    departures,
     each,
-    entries,
-    replaced,
-    tabulated,
 )
 from gladius.panel.record import Transitions, grid_positions, index_rows
 from gladius.panel.ties import TIE
-from gladius.solvers.choice_logit import without_rounding
-from gladius.solvers.newton import newton_step
 from gladius.solvers.threads import one_thread
 from gladius.validate import Array, InputError, Integers, check_choice
 
@@ -212,6 +205,7 @@ def influence(
     squares: Array | None = None,
     penalty: Array | None = None,
     rows: Cells | None = None,
+    resolvent: Resolvent | None = None,
 ) -> Influence:
     """The table of one data set.
 
@@ -226,6 +220,7 @@ def influence(
         squares: (S,) sums of their squared weights, where these are not 1.
         penalty: (k, k) second derivative of a penalty on theta, by default none.
         rows: the same without weights, where `cells` are of weighted observations.
+        resolvent: of Q-hat's choices, where it is at hand.
 
     Raises:
         InputError: the choices do not identify theta, or the table is too large.
@@ -234,7 +229,8 @@ def influence(
     v = logsumexp(q, axis=1)
     visits = cells.total.T if visits is None else visits
     policy = np.exp(q - v[:, None])
-    resolvent = Resolvent.of(policy, transition, discount)
+    if resolvent is None:
+        resolvent = Resolvent.of(policy, transition, discount)
     dv = resolvent.solve(np.einsum("sa,sak->sk", policy, design))
     score = design + discount * np.moveaxis(transition @ dv, 0, 1) - dv[:, None]
     g = visits.sum(axis=1)[:, None, None] * policy[..., None] * score
@@ -324,13 +320,42 @@ class FormErrors(Errors):
 
     def table(self) -> Influence:
         """The influences on theta-hat."""
+        return self._table(*self._at())
+
+    def _at(self) -> tuple[Array, Resolvent, Cells, Cells | None]:
+        """Q-hat on the grid and its resolvent; the observed transitions, and without weights."""
         model = self.basis.model
+        q = self.q(model.states)
+        resolvent = Resolvent.of(softmax(q, axis=1), model.transition[0], model.discount)
         cells = Cells.of(model.counts, model.position, len(model.states))
-        given = model.transition[0], model.design, self.q(model.states), model.discount
-        visits, squares, _ = self.basis.weights or (model.visits[0], None, 1.0)
         rows = row_cells(self.basis) if isinstance(self.basis, SampledForm) else None
-        factors = factors_of(model)
-        return influence(cells, *given, factors, visits=visits, squares=squares, rows=rows)
+        return q, resolvent, cells, rows
+
+    def _table(self, q: Array, resolvent: Resolvent, cells: Cells, rows: Cells | None) -> Influence:
+        model = self.basis.model
+        visits, squares, _ = self.basis.weights or (model.visits[0], None, 1.0)
+        given = cells, model.transition[0], model.design, q, model.discount, factors_of(model)
+        more: dict[str, Any] = {"squares": squares, "rows": rows, "resolvent": resolvent}
+        return influence(*given, visits=visits, **more)
+
+    @one_thread()
+    def shifts(self, theta: Array) -> Array:
+        """(2, k) how far errors of frequencies move theta-hat, in its standard errors.
+
+        First the mean shift, to second order, when P-hat gets the noise of its frequencies once
+        more. It shows about a third of the bias that the noise causes, or a fifth to a half with
+        finite dependence. Then the standard deviation of theta-hat, to first order, where each row
+        that was never followed is that of one observation: if moves differ by state, the other
+        states say no more of such a row.
+        """
+        q, resolvent, cells, rows = at = self._at()
+        errors = np.sqrt(np.diag(self._table(*at).covariance))
+        near = Near.of(self.basis, theta, q, resolvent)
+        bias = near.bias(Noise.of(cells, cells if rows is None else rows))
+        spread = np.zeros_like(bias)
+        if not np.all(cells.total):
+            spread = near.spread(Noise.borrowed(cells, near.model.transition[0]))
+        return np.asarray([bias, spread]) / errors
 
     @one_thread()
     def draws(self, theta: Array, number: int, rng: np.random.Generator) -> Blocks:
@@ -345,18 +370,11 @@ class FormErrors(Errors):
         if model.is_known:
             yield rng.multivariate_normal(theta, inverse, number), each(model.transition[0], number)
         elif model.transition_model is None:
-            near = Near.of(self.basis, theta, self.q)
+            near = Near.of(self.basis, theta, *self._at()[:2])
             for transition in drawn(self.basis, number, rng):
                 shifted = theta + near.step(transition)
                 noise = rng.multivariate_normal(np.zeros(len(theta)), inverse, len(shifted))
                 yield shifted + noise, transition
-
-
-def row_cells(basis: SampledForm) -> Cells:
-    """The observed transitions without their weights, on the grid of the model."""
-    model = basis.model
-    position = model.position[grid_positions(model.counts.states, basis.rows.states)]
-    return Cells.of(basis.rows, position, len(model.states))
 
 
 @dataclass(frozen=True)
@@ -481,188 +499,3 @@ def errors_of(estimate: Estimate) -> Errors | None:
     if isinstance(basis, FreeBasis):
         return FreeErrors(basis, sampling)
     return RowErrors(basis) if isinstance(basis, Centre) else None
-
-
-@one_thread()
-def shift_by_frequencies(
-    basis: FormBasis,
-    theta: Array,
-    q: StateFunction,
-    draws: int,
-    rng: np.random.Generator,
-    *,
-    is_borrowed: bool = False,
-) -> Array:
-    """(k,) how far errors of P-hat move theta-hat.
-
-    It is the mean shift when P-hat gets the noise of its frequencies once more. It shows about a
-    third of the bias that the noise causes, or a fifth to a half with finite dependence. What is
-    linear in the noise has mean zero and is left out of each draw, so that a few are enough. With
-    `is_borrowed` it is the standard deviation of theta-hat where each row that was never followed
-    is that of one observation. If moves differ by state, the other states say no more of such a
-    row.
-
-    Args:
-        basis: of a model with transition probabilities by frequencies.
-        theta: (k,) theta-hat.
-        q: Q-hat of states of the grid.
-        draws: number of them.
-        rng: draws them.
-        is_borrowed: whether it is of the rows that were never followed.
-    """
-    near, found = None if isinstance(basis, RenewalBasis) else Near.of(basis, theta, q), []
-    for transition in drawn(basis, draws, rng, is_borrowed=is_borrowed):
-        if isinstance(basis, RenewalBasis):
-            found.append(basis.refit(transition) - theta)
-        elif near is not None:
-            linear = near.linear(transition)
-            found.append(linear if is_borrowed else near.step(transition) - linear)
-    shift = np.concatenate(found)
-    return np.asarray(shift.std(axis=0) if is_borrowed else shift.mean(axis=0))
-
-
-@dataclass(frozen=True)
-class Near:
-    """Maximum likelihood at transition probabilities near P-hat, by what holds at P-hat.
-
-    The factors of one system, I - beta P-hat_pi, serve all P. Two corrections by them leave an
-    error of third order in P - P-hat in V and dV, and a step of Newton's one of third order too.
-    """
-
-    model: Model
-    visits: Array  # (S, A) choices as the criterion counts them
-    theta: Array  # (k,) theta-hat, and what belongs to it: (S,) V, (S, k) dV and (S,) u
-    v: Array
-    dv: Array
-    u: Array
-    resolvent: Resolvent
-    hessian: Array  # (k, k)
-
-    @classmethod
-    def of(cls, basis: FormBasis, theta: Array, q: StateFunction) -> Near:
-        """At (k,) theta-hat, whose Q-hat begins the solution."""
-        model, weights = basis.model, basis.weights
-        visits = model.visits[0] if weights is None else weights.visits
-        transition, reward = model.transition[0], model.offset + model.design @ theta
-        start = logsumexp(q(model.states), axis=1)
-        solved = soft_bellman(reward, transition, model.discount, start)
-        resolvent = Resolvent.of(solved.policy, transition, model.discount)
-        dv = resolvent.solve(np.einsum("sa,sak->sk", solved.policy, model.design))
-        expected = model.discount * arrivals(transition, visits[..., None])
-        u = resolvent.solve_transposed(expected - visits.sum(axis=1)[:, None])[:, 0]
-        slope = model.design + model.discount * np.moveaxis(transition @ dv, 0, 1)
-        at = model, visits, theta, solved.v, dv, u, resolvent
-        _, hessian = _derivatives(visits, solved.policy[None], slope[None], u[None])
-        return cls(*at, without_rounding(-hessian, visits.sum(axis=1)[None], slope[None])[0])
-
-    def _solve(self, right: Array, *, transposed: bool = False) -> Array:
-        """(n, S, m) solutions of the system at P-hat, or of its transpose."""
-        flat = np.moveaxis(right, 0, 1).reshape(len(self.v), -1)
-        solve = self.resolvent.solve_transposed if transposed else self.resolvent.solve
-        return np.moveaxis(solve(flat).reshape(len(self.v), *right[:, 0].shape), 1, 0)
-
-    def step(self, transition: Table) -> Array:
-        """(n, k) a step of maximum likelihood from theta-hat at each of (n, A, S, S) P."""
-        model, number = self.model, len(transition)
-        reward, beta = model.offset + model.design @ self.theta, model.discount
-        v, dv, u = (np.tile(x, (number, *[1] * x.ndim)) for x in (self.v, self.dv, self.u))
-        for _ in range(2):
-            q = action_values(np.tile(reward, (number, 1, 1)), transition, beta, v)
-            v = v + self._solve((logsumexp(q, axis=2) - v)[..., None])[..., 0]
-        policy = softmax(
-            action_values(np.tile(reward, (number, 1, 1)), transition, beta, v), axis=2
-        )
-        for share in (1, 1, 0):
-            slope = model.design + beta * np.moveaxis(ahead(transition, dv), 1, 2)
-            dv = dv + share * self._solve(np.einsum("nsa,nsak->nsk", policy, slope) - dv)
-        weight = self.visits + policy * u[..., None]
-        excess = (
-            beta * arrivals(transition, weight[..., None])[..., 0] - self.visits.sum(axis=1) - u
-        )
-        u = u + self._solve(excess[..., None], transposed=True)[..., 0]
-        gradient, hessian = _derivatives(self.visits, policy, slope, u)
-        hessian = without_rounding(-hessian, np.tile(self.visits.sum(axis=1), (number, 1)), slope)
-        return newton_step(-gradient, hessian)[0]
-
-    def linear(self, transition: Table) -> Array:
-        """(n, k) what is linear in P - P-hat of the step at each of (n, A, S, S) P."""
-        model, beta, own = self.model, self.model.discount, self.model.transition[0]
-        q = action_values(model.offset + model.design @ self.theta, own, beta, self.v)
-        policy = softmax(q, axis=1)
-        slope = model.design + beta * np.moveaxis(own @ self.dv, 0, 1)
-        pull = policy[..., None] * (slope - self.dv[:, None]) * self.u[:, None, None]
-        du = self.resolvent.solve_transposed(beta * arrivals(own, pull))
-        x = np.append(self.dv, self.v[:, None], axis=1)
-        gap = np.stack([transition[i] @ x - own @ x for i in range(len(transition))])
-        weight = self.visits + policy * self.u[:, None]
-        gradient = beta * np.einsum("sa,nask->nk", weight, gap[..., :-1])
-        shifted = pull + policy[..., None] * du[:, None]
-        gradient += beta * np.einsum("sak,nas->nk", shifted, gap[..., -1])
-        return newton_step(-gradient, np.tile(self.hessian, (len(gradient), 1, 1)))[0]
-
-
-def _derivatives(visits: Array, policy: Array, slope: Array, u: Array) -> tuple[Array, Array]:
-    """Gradient (n, k) and Hessian (n, k, k) of the likelihood, as in `nfxp.derivatives`."""
-    centred = slope - np.einsum("nsa,nsak->nsk", policy, slope)[:, :, None]
-    gradient = np.einsum("sa,nsak->nk", visits, centred)
-    covariance = np.einsum("nsak,nsal->nskl", policy[..., None] * centred, centred)
-    return gradient, np.einsum("ns,nskl->nkl", u, covariance)
-
-
-def drawn(
-    basis: FormBasis, draws: int, rng: np.random.Generator, *, is_borrowed: bool = False
-) -> Iterator[Table]:
-    """Blocks of (n, A, S, S) P with the noise of frequencies once more.
-
-    Each draw counts as many transitions of every (s, a) anew, by P-hat. With `is_borrowed` it
-    counts one transition of every (s, a) that was never followed, and no other.
-    """
-    model = basis.model
-    cells = Cells.of(model.counts, model.position, len(model.states))
-    own, total, shape = model.transition[0], cells.total, cells.shape
-    times = row_cells(basis).total if isinstance(basis, SampledForm) else total
-    if is_borrowed:
-        pairs = np.argwhere(total == 0)
-        (row, after), chance = entries(own[tuple(pairs.T)])
-        ends = np.maximum(1 - departures(own)[tuple(pairs.T)], 0.0)
-        (last,) = np.nonzero(ends)
-        row, after = np.append(row, last), np.append(after, np.full(len(last), shape[1]))
-        order = np.lexsort((after, row))
-        a, s = pairs[row[order]].T
-        cells = Cells(a, s, after[order], np.append(chance, ends[last])[order], shape)
-        total, times = cells.total, (cells.total > 0).astype(float)
-    is_drawn, size = times[cells.action, cells.state] > 0, int(np.prod(shape))
-    others = np.nonzero(times == 0)
-    block = max(1, LARGEST_TABLE // max(len(is_drawn), 1))
-    chance = np.maximum(cells.number / total[cells.action, cells.state], 0.0)
-    for start in range(0, draws, block):
-        number = min(block, draws - start)
-        counted = _counted(cells, chance, times, number, rng) / times[cells.action, cells.state]
-        moves = is_drawn & (cells.after < shape[1])
-        row = np.arange(number)[:, None] * size + cells.row[moves]
-        column = np.tile(cells.after[moves], number)
-        table = tabulated(
-            row.ravel(), column, counted[:, moves].ravel(), (number, *shape, shape[1])
-        )
-        yield replaced(table, (slice(None), *others), own[others])
-
-
-def _counted(
-    cells: Cells, chance: Array, times: Array, number: int, rng: np.random.Generator
-) -> Array:
-    """(number, M) draws of as many transitions of each pair as `times` (A, S) says."""
-    row, found = cells.row, np.zeros((number, len(cells.row)))
-    first = np.flatnonzero(np.append(True, np.diff(row) > 0)) if len(row) else row
-    length = np.diff(np.append(first, len(row)))
-    most = max(1, LARGEST_TABLE // (number * (int(length.max(initial=0)) + 1)))
-    for start in range(0, len(first), most):
-        begin, size = first[start : start + most], length[start : start + most]
-        width = int(size.max()) + 1
-        at = np.arange(width - 1)
-        is_cell = at < size[:, None]
-        cell = np.where(is_cell, begin[:, None] + at, 0)
-        shares = np.append(np.where(is_cell, chance[cell], 0.0), np.zeros((len(begin), 1)), axis=1)
-        n = times.ravel()[row[begin]].astype(int)
-        numbers = rng.multinomial(n, shares, size=(number, len(begin)))
-        found[:, cell[is_cell]] = numbers[..., :-1][:, is_cell]
-    return found

@@ -33,7 +33,6 @@ from gladius.own_data.results.inference import (
     errors_of,
     groups_of,
     read_kind,
-    shift_by_frequencies,
 )
 from gladius.own_data.results.progress import progress
 from gladius.own_data.results.saved import save
@@ -187,30 +186,31 @@ class Results(Estimate):
         params, matrix = self.params, self.form_errors.cov(kind, self.data)
         return pd.DataFrame(matrix, index=params.index, columns=params.index)
 
-    def shift_by_frequencies(
-        self, draws: int = 25, rng: int | np.random.Generator = 0, *, is_borrowed: bool = False
-    ) -> pd.Series:
+    def shift_by_frequencies(self, *, is_borrowed: bool = False) -> pd.Series:
         """How far the noise of estimated transition probabilities moves theta-hat, in its errors.
 
+        It is the bias to second order, were P-hat the truth.
+
         Args:
-            draws, rng: number of draws of the transitions from P-hat; a seed or a generator.
             is_borrowed: take the noise of one observation in each pair of a state and an action
                 that was never followed, and no other. The answer is then a standard deviation.
 
         With `finite_dependence` the errors that it is measured in are those of maximum likelihood.
         """
-        basis, number = self._basis, check_whole("draws", draws, 2)
+        return self._shifts()["borrowed" if is_borrowed else "noise"]
+
+    def _shifts(self) -> pd.DataFrame:
+        """By parameter, the shift by the noise of frequencies and the spread by borrowed rows."""
+        basis = self._basis
         if not isinstance(basis, FormBasis) or not self.has_frequencies:
             hint = "it is for a form, with frequencies of transitions: without `transition`"
             raise InputError("method", self.name, hint)
         theta = np.asarray(self.diagnostics.extra["theta"], dtype=float)
         q = basis.q or self.q_function
-        given = basis, theta, q, number, generator(rng)
-        shift = shift_by_frequencies(*given, is_borrowed=is_borrowed)
-        errors = FormErrors(basis, q).cov("model", self.data)
+        shifts = FormErrors(basis, q).shifts(theta)
         # a method on cells has a parameter for each, which no name of the form is for
         names = [f"theta_{i}" for i in range(len(theta))] if basis.q else self.params.index
-        return pd.Series(shift / np.sqrt(np.diag(errors)), index=names)
+        return pd.DataFrame(shifts.T, index=names, columns=["noise", "borrowed"])
 
     cov_params = cov
 

@@ -59,7 +59,6 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: FIT.counterfactual(transition=np.eye(3)), "change.transition"),
     (lambda: FIT.counterfactual(rng=-1), "rng"),
     (lambda: FIT.simulate(3, 3, rng=1.5), "rng"),
-    (lambda: FIT.shift_by_frequencies(rng="x"), "rng"),
     (lambda: FIT.bootstrap(draws=2, rng="x"), "rng"),
     (lambda: FIT.bootstrap(3, draws=2), "statistic"),
     (lambda: FIT.bootstrap(lambda e: e.nothing, draws=2), "statistic"),
