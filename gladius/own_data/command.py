@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     )
     cli.add_argument("--version", action="version", version=f"gladius-checked {__version__}")
     helped = "one row a period, in order of time or with --time; Parquet if its name ends so"
-    cli.add_argument("table", type=Path, help=f"{helped}, which needs pyarrow; else CSV")
+    cli.add_argument("table", type=Path, help=f"{helped} (extra `parquet`); else CSV")
     cli.add_argument("--state", action="append", required=True, help="a column of s; repeat it")
     cli.add_argument("--action", required=True, help="the column of a, whole numbers from 0")
     cli.add_argument("--id", required=True, help="the column that tells the trajectories apart")
@@ -177,16 +177,35 @@ def _read(path: Path, out: Path | None) -> pd.DataFrame:
         raise InputError("out", str(out), "it cannot be written: name a folder of yours")
     is_parquet = path.suffix.lower() in (".parquet", ".pq")
     try:
-        return pd.read_parquet(path) if is_parquet else pd.read_csv(path)
-    except ImportError:  # of all engines of pandas
-        raise MissingError(
-            "table", str(path), "Parquet needs pyarrow: pip install pyarrow"
-        ) from None
+        return _read_parquet(path) if is_parquet else pd.read_csv(path)
     except FileNotFoundError:
         raise InputError("table", str(path), "there is no such file") from None
-    except (OSError, ValueError) as error:  # pandas raises the latter kind
+    except MissingError:
+        raise
+    except (OSError, ValueError, MemoryError) as error:  # pandas and pyarrow raise the first two
         what = "Parquet file" if is_parquet else "table of commas (name Parquet .parquet)"
         raise InputError("table", str(path), f"this is no {what}: {error}") from None
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    """Its columns, which share pyarrow's memory where that has them in one piece.
+
+    What the file says of pandas is left out, so that its index is columns as any others, and no
+    part of it names a type to be made.
+    """
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        hint = "Parquet needs pyarrow: pip install pyarrow, or the extra `parquet`"
+        raise MissingError("table", str(path), hint) from None
+    try:
+        with ParquetFile(path) as file:
+            table = file.read()
+        found: pd.DataFrame = table.to_pandas(ignore_metadata=True, split_blocks=True)
+    except ArrowException as error:
+        raise ValueError(error) from None
+    return found
 
 
 def command() -> int:

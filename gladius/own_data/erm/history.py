@@ -41,7 +41,7 @@ from gladius.validate import Array
 
 FEWEST = 5  # rows of a cell, in the mean
 FEWEST_PATHS = 10
-BINS = (20, 10, 6, 4, 3, 2)  # of a column, and of pi
+BINS = (2, 3, 4, 6, 10, 20)  # of a column, and of pi
 STRATA = 40  # of pi, where columns are too many to be binned
 TILTS = np.linspace(0.2, 1.0, 17)  # of z, where the tail is evaluated
 ROUNDING = 1e-12
@@ -139,16 +139,21 @@ def some_paths(data: Transitions) -> Transitions:
 
 
 def cells_of(columns: Sequence[Array], pi: Array) -> Integers:
-    """(n,) cells of the columns together, in the most bins that leave FEWEST rows a cell."""
+    """(n,) cells of the columns together, in the most bins that leave FEWEST rows a cell.
+
+    The fewest bins are tried first, for where these are too many others need not be asked.
+    """
+    found = equally_full(pi, pi, STRATA)
     for most in BINS:
         code: Integers = np.zeros(len(pi), dtype=np.int64)
         for x in columns:
             bins = equally_full(x, x, most)
             code = code * (bins.max() + 1) + bins
             code = np.unique(code, return_inverse=True)[1]
-        if (code.max() + 1) * FEWEST <= len(code):
-            return code
-    return equally_full(pi, pi, STRATA)
+            if (code.max() + 1) * FEWEST > len(code):  # with more columns they are no fewer
+                return found
+        found = code
+    return found
 
 
 def mean_of_others(values: Array, cell: Integers, path: Integers) -> Array:

@@ -6,7 +6,8 @@ observations those of the bins of each input, selected or not, and of the cells 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,55 @@ def misfit_p_values(
     return {k: p_value(bins_of(inputs, k, BINS, BINS), choices) for k in columns}
 
 
+@dataclass(frozen=True)
+class Deviations:
+    """Choices and next values less those of a fit: of each observation, or summed over groups.
+
+    Attributes:
+        number: (G,) observations of each group.
+        choices: for each of some actions, (G,) sums of what `deviations` says.
+        group: (E,) the group of each entry below.
+        action: (E,) its action.
+        values: of the observations of that group and action with a next state, (E,) their numbers,
+            sums of V(s') less zeta, and sums of its square.
+        discount: beta.
+    """
+
+    number: Array
+    choices: Sequence[tuple[Array, Array]]
+    group: Integers
+    action: Integers
+    values: tuple[Array, Array, Array]
+    discount: float
+
+    def by(self, of: Integers, size: int) -> Deviations:
+        """Those of larger groups, `of` (G,) numbers below `size`."""
+        most = int(self.action.max()) + 1
+        entry = of[self.group] * most + self.action
+        number, total, squares = (_sums(entry, one, size * most) for one in self.values)
+        return Deviations(
+            _sums(of, self.number, size),
+            [(_sums(of, error, size), _sums(of, own, size)) for error, own in self.choices],
+            np.repeat(np.arange(size), most),
+            np.tile(np.arange(most), size),
+            (number, total, squares),
+            self.discount,
+        )
+
+    def p_of_choices(self, bins: Integers) -> float:
+        """The p-value by the (G,) bin of each group, of what exceeds chance."""
+        return p_value(bins, self.choices, self.number, excess=True)
+
+    def p_of_values(self, cells: Integers) -> float:
+        """The p-value of the next values by the (G,) cell of each group."""
+        return value_p_value(cells[self.group], self.action, *self.values, self.discount)
+
+
+def _sums(code: Integers, weights: Array, size: int = 0) -> Array:
+    """Of weights, by code."""
+    return np.bincount(code, weights, size).astype(np.float64, copy=False)
+
+
 def deviations(
     actions: Integers, policy: Array, others: Sequence[int]
 ) -> list[tuple[Array, Array]]:
@@ -77,10 +127,7 @@ def deviations(
 
 
 def pair_p_values(
-    inputs: Inputs,
-    columns: Sequence[Sequence[int]],
-    of_choices: Callable[[Integers], float],
-    of_values: Callable[[Integers], float],
+    inputs: Inputs, columns: Sequence[Sequence[int]], of_rows: Deviations, sample: slice
 ) -> dict[tuple[int, int], float]:
     """For each pair of columns, by position, the least p-value of its tests, times their number.
 
@@ -92,45 +139,61 @@ def pair_p_values(
     Args:
         inputs: all of them.
         columns: features of each column, more than one for a categorical one.
-        of_choices, of_values: p-values by the (n,) cells of the observations.
+        of_rows: of each observation. Where a pair of values has REPEATS of them, its tests are of
+            their sums by the pair, which are taken once.
+        sample: which of them are the sample of the inputs.
     """
+    n = len(inputs.states)
+    levels = [index_rows([inputs.states[:, list(of)]]) for of in columns]
     coarse, fine = (
         [coded(inputs, features, *size) for features in columns]
         for size in ((BINS_OF_PAIR, VALUES), (BINS, BINS))
     )
-    alone = [of[0] for of in columns if len(of) == 1]
-    many = [k for k in alone if len(np.unique(inputs.sample[:, k])) > VALUES]
-    values = {k: index_rows([inputs.states[:, [k]]]) for k in many}
+    has_many = [len(of) == 1 and len(np.unique(inputs.sample[:, of])) > VALUES for of in columns]
     found = {}
     for i, j in combinations(range(len(columns)), 2):
-        cells, small = (of[i] * (of[j].max() + 1) + of[j] for of in (coarse, fine))
-        tests = [of_choices(cells), of_values(cells), of_choices(small)]
-        pair = [*columns[i], *columns[j]]
-        if len(pair) == 2 and set(pair) <= set(many):
-            tests += [of_choices(bins) for bins in sums(inputs, pair[0], pair[1], values)]
+        (x, (of_x,)), (y, (of_y,)) = levels[i], levels[j]
+        of, some, times = of_rows, sample, None
+        cells, small = (bins[i] * (bins[j].max() + 1) + bins[j] for bins in (coarse, fine))
+        if REPEATS * len(x) * len(y) <= n:
+            pair, size = of_x * len(y) + of_y, len(x) * len(y)
+            of, some = of_rows.by(pair, size), slice(None)
+            times = np.bincount(pair[sample], minlength=size)
+            cells, small = (_of_groups(bins, pair, size) for bins in (cells, small))
+            of_x, of_y = np.divmod(np.arange(size), len(y))
+        tests = [of.p_of_choices(cells), of.p_of_values(cells), of.p_of_choices(small)]
+        if has_many[i] and has_many[j]:
+            ratio = inputs.scale[columns[i][0]] / inputs.scale[columns[j][0]]
+            along = sums(x[of_x, 0], y[of_y, 0], ratio, some, times)
+            tests += [of.p_of_choices(bins) for bins in along]
         found[i, j] = min(1.0, len(tests) * min(tests))
     return found
 
 
+def _of_groups(bins: Integers, group: Integers, size: int) -> Integers:
+    """(size,) the bin that all observations of each group are in; 0 where there are none."""
+    found: Integers = np.zeros(size, dtype=np.int64)
+    found[group] = bins
+    return found
+
+
 def sums(
-    inputs: Inputs, k: int, other: int, values: Mapping[int, tuple[Array, list[Integers]]]
+    x: Array, y: Array, ratio: float, sample: slice, times: Integers | None
 ) -> Iterator[Integers]:
-    """(n,) bins of the sum and of the difference of two inputs, as given and standardised.
+    """(G,) bins of the sum and of the difference of two inputs, as given and standardised.
 
     A threshold of |x - y| is one of the difference as given: standardised, a band is a slanted
-    one, and blurs. In different units only the standardised mean something. `values` are the
-    distinct ones of each input and where they are: few pairs of them have their bins found once.
+    one, and blurs. In different units only the standardised mean something.
+
+    Args:
+        x, y: (G,) the inputs.
+        ratio: of their scales.
+        sample: of which the bins are equally full.
+        times: how often each of them counts; by default once.
     """
-    ratio = inputs.scale[k] / inputs.scale[other]
-    (x, (of_x,)), (y, (of_y,)) = values[k], values[other]
-    if REPEATS * len(x) * len(y) <= len(of_x):
-        pair: Integers | slice = of_x * len(y) + of_y
-        x, y = np.repeat(x, len(y)), np.tile(y[:, 0], len(x))
-    else:
-        pair, x, y = slice(None), inputs.states[:, k], inputs.states[:, other]
     for slope in (1.0, -1.0, ratio, -ratio):
-        of_sample = inputs.sample[:, k] + slope * inputs.sample[:, other]
-        yield equally_full(x + slope * y, of_sample, BINS_ALONG)[pair]
+        along = x + slope * y
+        yield equally_full(along, along[sample], BINS_ALONG, times)
 
 
 def coded(inputs: Inputs, features: Sequence[int], number: int, most: int) -> Integers:
@@ -143,18 +206,30 @@ def coded(inputs: Inputs, features: Sequence[int], number: int, most: int) -> In
     return codes
 
 
-def value_p_value(cells: Integers, actions: Integers, residual: Array, discount: float) -> float:
-    """The p-value of V(s') less zeta in (n,) cells of the state, for each action.
+def value_p_value(
+    cells: Integers,
+    actions: Integers,
+    number: Array,
+    total: Array,
+    squares: Array,
+    discount: float,
+) -> float:
+    """The p-value of V(s') less zeta in cells of the state, for each action.
 
     The squared sums over their variances are compared with a chi-square. A bias of beta zeta below
     BIAS, as the root of its mean square, does not matter.
+
+    Args:
+        cells, actions: (E,) of observations, or of groups of them.
+        number, total, squares: (E,) of each: how many, the sum of V(s') less zeta, of its square.
+        discount: beta.
     """
-    cell = cells * (actions.max() + 1) + actions
-    n, total, squares = (np.bincount(cell, w) for w in (None, residual, residual**2))
-    noise = np.bincount(actions, residual**2) / np.maximum(np.bincount(actions), 1)
+    cell, every = cells * (actions.max() + 1) + actions, number.sum()
+    noise = np.bincount(actions, squares) / np.maximum(np.bincount(actions, number), 1)
+    n, total, squares = (_sums(cell, one) for one in (number, total, squares))
     action, n_seen = np.arange(len(n)) % len(noise), np.maximum(n, 1)
     bias = discount**2 * np.sum((total**2 - squares) / n_seen)
-    if not bias > BIAS**2 * len(actions):
+    if not bias > BIAS**2 * every:
         return 1.0
     variance = np.maximum(squares, n * noise[action])
     statistic = np.sum(total[n > 0] ** 2 / np.maximum(variance[n > 0], 1e-300))
@@ -169,9 +244,19 @@ def bins_of(inputs: Inputs, k: int, number: int, most: int) -> Integers:
     return equally_full(x, inputs.sample[:, k], number)
 
 
-def equally_full(x: Array, sample: Array, number: int) -> Integers:
-    """(n,) the bin of each value, of a `number` between the quantiles of a sample."""
-    edges = np.quantile(sample, np.arange(1, number) / number, method="inverted_cdf")
+def equally_full(x: Array, sample: Array, number: int, times: Integers | None = None) -> Integers:
+    """(n,) the bin of each value, of a `number` between the quantiles of a sample.
+
+    A value of the sample counts as many `times` as is said, by default once.
+    """
+    shares = np.arange(1, number) / number
+    if times is None:
+        edges = np.quantile(sample, shares, method="inverted_cdf")
+    else:
+        order = np.argsort(sample)
+        below = np.cumsum(times[order])
+        at = np.searchsorted(below, np.ceil(below[-1] * shares - 1), side="right")
+        edges = sample[order[at]]
     bins = np.searchsorted(edges, x)
     if np.all(np.diff(edges) > 0):
         return bins
@@ -180,17 +265,23 @@ def equally_full(x: Array, sample: Array, number: int) -> Integers:
 
 
 def p_value(
-    bins: Integers, choices: Sequence[tuple[Array, Array]], *, excess: bool = False
+    bins: Integers,
+    choices: Sequence[tuple[Array, Array]],
+    number: Array | None = None,
+    *,
+    excess: bool = False,
 ) -> float:
-    """Of the sum of squares over (n,) bins, of `deviations`; see `misfit_p_values`.
+    """Of the sum of squares over bins, of `deviations`; see `misfit_p_values`.
 
     With `excess` what it exceeds its degrees of freedom by must be above MISFIT an observation.
+    `number` are the observations of each entry, by default one.
     """
-    freedom, statistic = np.count_nonzero(np.bincount(bins)) * len(choices), 0.0
+    freedom, statistic = np.count_nonzero(np.bincount(bins, number)) * len(choices), 0.0
     for error, variance in choices:
         errors, variances = np.bincount(bins, error), np.bincount(bins, variance)
         statistic += np.sum(errors**2 / np.maximum(variances, 1.0))
-    matters = statistic - excess * freedom > MISFIT * len(bins)
+    every = len(bins) if number is None else number.sum()
+    matters = statistic - excess * freedom > MISFIT * every
     return float(chdtrc(freedom, statistic)) if matters else 1.0
 
 

@@ -1,18 +1,23 @@
 """`python -m gladius` on a small file, and the examples of README and your_data.md."""
 
 import re
+import sys
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
+import hypothesis
 import numpy as np
 import pandas as pd
 import pytest
 from bus_engine import KNOWN
+from hypothesis import strategies as st
 
 import gladius
-from gladius import METHODS
-from gladius.own_data.command import GRID_VALUES, METHOD_HELP, main
+from gladius import METHODS, InputError, Transitions
+from gladius.own_data.command import GRID_VALUES, METHOD_HELP, _read, main
 from gladius.register import needs
 
 KEYS = ["--action", "action", "--id", "id", "--time", "period", "--discount", "0.95"]
@@ -254,41 +259,72 @@ def test_parameters_and_a_missing_level_are_told(choices, capsys, method, told):
     assert ("no level of r" in said) == (told == "no level of r")
 
 
-def test_a_parquet_file_is_read_as_a_table_of_commas_is(choices, tmp_path, capsys, monkeypatch):
-    """Where pandas has an engine for it; here it is pretended, as none is among the packages."""
+NO_ARROW = "Parquet needs pyarrow, which the extra `parquet` installs"
+
+
+def test_without_pyarrow_a_parquet_file_is_refused_in_a_line(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "choices.parquet"
+    path.write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert main([str(path), "--state", "mileage", "--anchor-action", "1", *KEYS]) == 2
+    said = capsys.readouterr().err
+    assert "Parquet needs pyarrow: pip install pyarrow, or the extra `parquet`" in said
+    assert said.count("\n") == 1
+
+
+def test_a_parquet_file_is_read_as_a_table_of_commas_is(choices, tmp_path, capsys):
+    pytest.importorskip("pyarrow", reason=NO_ARROW)
     _, path = choices
     asked = ["--state", "mileage", "--anchor-action", "1", *KEYS]
-    other = tmp_path / "choices.parquet"
-    other.write_bytes(b"PAR1")
-    with monkeypatch.context() as patched:
-        patched.setattr(pd, "read_parquet", lambda given: pd.read_csv(path))
-        assert main([str(other), *asked]) == 0
-        read = capsys.readouterr().out
-    assert main([str(path), *asked]) == 0
-    assert capsys.readouterr().out == read
-
-    def lacking(given):
-        raise ImportError("Unable to find a usable engine")
-
-    monkeypatch.setattr(pd, "read_parquet", lacking)
-    assert main([str(other), *asked]) == 2
-    assert "Parquet needs pyarrow: pip install pyarrow" in capsys.readouterr().err
+    frame = pd.read_csv(path)
+    outputs, indexed = [], frame.set_index(["id", "period"]).rename_axis(columns="of")
+    for number, table in enumerate(
+        (frame, indexed, frame.assign(id="bus " + frame.id.astype(str)))
+    ):
+        other = tmp_path / f"choices {number}.parquet"
+        table.to_parquet(other, row_group_size=1_000)
+        for file in (path, other):
+            assert main([str(file), *asked]) == 0
+            outputs.append(capsys.readouterr().out)
+    assert len(set(outputs)) == 1
 
 
-def test_a_real_parquet_file_is_read(choices, tmp_path, capsys):
-    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow, which no extra installs")
-    _, path = choices
-    asked = ["--state", "mileage", "--anchor-action", "1", *KEYS]
-    other = tmp_path / "choices.parquet"
-    pd.read_csv(path).to_parquet(other)
-    outputs = []
-    for file in (path, other):
-        assert main([str(file), *asked]) == 0
-        outputs.append(capsys.readouterr().out)
-    assert outputs[0] == outputs[1]
-    other.write_bytes(b"PAR1")
-    assert main([str(other), *asked]) == 2
-    assert "this is no Parquet file" in capsys.readouterr().err
+def test_columns_of_a_parquet_file_are_not_copied(choices, tmp_path):
+    pytest.importorskip("pyarrow", reason=NO_ARROW)
+    path = tmp_path / "choices.pq"
+    choices[0].to_frame().to_parquet(path)
+    found = _read(path, None)
+    for name in ("id", "period", "s0", "action"):
+        assert not found[name].to_numpy().flags.owndata
+        assert not found[name].to_numpy().flags.writeable  # the memory is pyarrow's
+    names = {"state": ["s0"], "action": "action", "id": "id", "time": "period"}
+    table = pytest.importorskip("pyarrow.parquet").read_table(path)
+    data = Transitions.from_frame(table, **names)
+    np.testing.assert_array_equal(data.states, Transitions.from_frame(found, **names).states)
+
+
+@hypothesis.settings(max_examples=200)
+@hypothesis.given(st.data())
+def test_a_parquet_file_that_is_not_whole_is_refused(drawn):
+    """Bytes of it changed, at its end above all, which says what is in it; or its end cut off."""
+    pytest.importorskip("pyarrow", reason=NO_ARROW)
+    buffer = BytesIO()
+    table = {"a": np.arange(9), "b": np.arange(9.0), "c": pd.Categorical([*"abc"] * 3)}
+    pd.DataFrame(table).to_parquet(buffer)
+    content = bytearray(buffer.getvalue())
+    places = st.integers(0, len(content) - 1) | st.integers(-2_000, -1)
+    for place, byte in drawn.draw(st.lists(st.tuples(places, st.integers(0, 255)), max_size=5)):
+        content[place] = byte
+    content = content[: drawn.draw(st.just(len(content)) | st.integers(0, len(content)))]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "a.parquet"
+        path.write_bytes(content)
+        said = "table: this is no Parquet file"
+        try:
+            assert len(_read(path, None).columns) < 100
+        except InputError as error:
+            said = f"{error.field}: {error.hint}"
+    assert said.startswith("table: this is no Parquet file")
 
 
 def test_weights_are_columns_of_the_table(choices, tmp_path, capsys):

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import log_softmax, xlogy
 
 from gladius.own_data.erm import misfit as trust
-from gladius.own_data.erm.observations.features import Inputs
+from gladius.own_data.erm.observations.features import Inputs, sampled
 from gladius.panel.record import Counts, index_rows
 
 
@@ -129,11 +129,14 @@ def test_zeta_is_compared_with_next_values_in_cells(
             statistic += e.sum() ** 2 / max(e @ e, len(e) * noise[a])
     matters = bias > trust.BIAS**2 * 60
     expected = stats.chi2.sf(statistic, len(pairs)) if matters else 1.0
-    found = trust.value_p_value(cells, actions, residual, discount)
+    given = cells, actions, np.ones(60), residual, residual**2, discount
+    found = trust.value_p_value(*given)
     assert found == pytest.approx(expected, rel=1e-9)
 
 
-def test_pairs_have_a_cell_for_each_of_few_values_and_their_tests_are_counted() -> None:
+def test_pairs_have_a_cell_for_each_of_few_values_and_their_tests_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Columns of 12 values, 13 values in six bins, and two dummies of one category.
 
     Of choices there is a test in finer cells too, with a bin for each of the 13 values.
@@ -147,12 +150,50 @@ def test_pairs_have_a_cell_for_each_of_few_values_and_their_tests_are_counted() 
         sizes.append(len(np.unique(cells)))
         return 0.2
 
-    inputs = Inputs.of(np.stack(columns, axis=1).astype(float))
-    found = trust.pair_p_values(inputs, [(0,), (1,), (2, 3)], test, lambda _: 0.3)
-    assert found == pytest.approx({(0, 1): 0.6, (0, 2): 0.6, (1, 2): 0.6})
-    assert sizes[0] in (72, 84)  # 13 values in bins: values on an edge have one of their own
-    assert sizes[::2] == [sizes[0], 36, sizes[0] // 4]
-    assert sizes[1::2] == [12 * 13, 36, 13 * 3]
+    states = np.stack(columns, axis=1).astype(float)
+    for repeats in (0, 5_001):  # sums over pairs of values, and observations
+        sizes.clear()
+        monkeypatch.setattr(trust, "REPEATS", repeats)
+        monkeypatch.setattr(trust.Deviations, "p_of_choices", lambda _, cells: test(cells))
+        monkeypatch.setattr(trust.Deviations, "p_of_values", lambda *_: 0.3)
+        found = pairs(states, third == 0, [(0,), (1,), (2, 3)])
+        assert found == pytest.approx({(0, 1): 0.6, (0, 2): 0.6, (1, 2): 0.6})
+        assert sizes[0] in (72, 84)  # 13 values in bins: values on an edge have one of their own
+        assert sizes[::2] == [sizes[0], 36, sizes[0] // 4]
+        assert sizes[1::2] == [12 * 13, 36, 13 * 3]
+
+
+def pairs(states: np.ndarray, choices: Any, columns: Any = ((0,), (1,))) -> Any:
+    """p-values of pairs at the uniform policy, with next values that zeta fits."""
+    n, policy = len(states), np.full((len(states), 2), 0.5)
+    actions, none = np.asarray(choices).astype(np.int64), np.zeros(len(states))
+    given = np.arange(n), actions, (none + 1, none, none), 0.9
+    rows = trust.Deviations(none + 1, trust.deviations(actions, policy, [0]), *given)
+    return trust.pair_p_values(Inputs.of(states), columns, rows, sampled(n))
+
+
+SOME = arrays(np.int64, (4, 60), elements=st.integers(0, 3))
+
+
+@settings(max_examples=50)
+@given(SOME, arrays(np.int64, 60, elements=st.integers(-30, 30)), st.booleans())
+def test_sums_over_groups_have_the_p_values_of_observations(
+    drawn: Any, tenths: Any, is_grouped_twice: bool
+) -> None:
+    group, of, actions, followed = drawn
+    policy = np.full((60, 4), 0.25)
+    seen, residual = np.flatnonzero(followed), tenths / 2
+    own = residual[seen]
+    given = actions[seen], (np.ones(len(seen)), own, own**2), 0.95
+    rows = trust.Deviations(np.ones(60), trust.deviations(actions, policy, [0, 2]), seen, *given)
+    assume(len(seen) > 0)
+    bins = of[:4]  # of each of four groups
+    grouped = rows.by(group + 4 * actions, 16).by(np.arange(16) % 4, 4)
+    if not is_grouped_twice:
+        grouped = rows.by(group, 4)
+    for name in ("p_of_choices", "p_of_values"):
+        found, expected = getattr(grouped, name)(bins), getattr(rows, name)(bins[group])
+        assert found == pytest.approx(expected, rel=1e-9)
 
 
 NUMBERS = st.integers(-9, 9).map(float) | st.sampled_from([0.1, 0.3, 1 / 3, -2.7])
@@ -162,7 +203,6 @@ NUMBERS = st.integers(-9, 9).map(float) | st.sampled_from([0.1, 0.3, 1 / 3, -2.7
 def test_bins_of_sums_are_those_of_the_observations(states: np.ndarray) -> None:
     """Whether they are found for pairs of values or for observations, and by a plain count."""
     inputs = Inputs.of(states)
-    values = {k: index_rows([states[:, [k]]]) for k in (0, 1)}
     ratio, expected = inputs.scale[0] / inputs.scale[1], []
     for slope in (1.0, -1.0, ratio, -ratio):
         x = states[:, 0] + slope * states[:, 1]
@@ -171,16 +211,20 @@ def test_bins_of_sums_are_those_of_the_observations(states: np.ndarray) -> None:
         both = np.sum(edges < x, axis=0), np.sum(edges <= x, axis=0)
         is_rising = np.all(np.diff(edges[:, 0]) > 0)
         expected.append((both[0] if is_rising else sum(both) // 2).tolist())
-    for repeats in (0, len(states) + 1):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(trust, "REPEATS", repeats)
-            assert [bins.tolist() for bins in trust.sums(inputs, 0, 1, values)] == expected
+    found = trust.sums(*states.T, ratio, slice(None), None)
+    assert [bins.tolist() for bins in found] == expected
+    (x, (of_x,)), (y, (of_y,)) = (index_rows([states[:, [k]]]) for k in (0, 1))
+    pair = of_x * len(y) + of_y
+    times = np.bincount(pair, minlength=len(x) * len(y))
+    values = np.repeat(x[:, 0], len(y)), np.tile(y[:, 0], len(x))
+    found = trust.sums(*values, ratio, slice(None), times)
+    assert [bins[pair].tolist() for bins in found] == expected
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 @pytest.mark.parametrize(("sd", "unit"), [(0.7, 1.0), (100.0, 100.0)])
 def test_a_thin_band_is_seen_along_a_sum_or_a_difference(
-    sign: float, sd: float, unit: float
+    sign: float, sd: float, unit: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is in no cell alone: the least p-value was above 1e-4.
 
@@ -189,20 +233,15 @@ def test_a_thin_band_is_seen_along_a_sum_or_a_difference(
     """
     rng = np.random.default_rng(7)
     x, y, chance = rng.normal(size=5_000), sd * rng.normal(size=5_000), rng.uniform(size=5_000)
-    inputs, policy = Inputs.of(np.stack([x, y], axis=1)), np.full((5_000, 2), 0.5)
-    in_band = np.abs(x + sign * y / unit - 0.2) < 0.1
+    states, in_band = np.stack([x, y], axis=1), np.abs(x + sign * y / unit - 0.2) < 0.1
 
     def found(choices: Any) -> float:
-        def test(bins: Any) -> float:
-            drawn = trust.deviations(choices.astype(np.int64), policy, [0])
-            return trust.p_value(bins, drawn, excess=True)
-
-        return trust.pair_p_values(inputs, [(0,), (1,)], test, lambda _: 1.0)[0, 1]
+        return float(pairs(states, choices)[0, 1])
 
     assert found(chance < np.where(in_band, 0.85, 0.48)) < trust.REJECTED
     assert found(chance < 0.5) > 0.01
-    counted = trust.pair_p_values(inputs, [(0,), (1,)], lambda _: 0.01, lambda _: 1.0)
-    assert counted[0, 1] == pytest.approx(0.07)
+    monkeypatch.setattr(trust.Deviations, "p_of_choices", lambda *_: 0.01)
+    assert found(chance < 0.5) == pytest.approx(0.07)
 
 
 @pytest.mark.parametrize("share", [0.99, 1.01])

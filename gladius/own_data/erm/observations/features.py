@@ -42,6 +42,11 @@ def factorised(values: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
     return codes.astype(np.int64, copy=False), np.asarray(levels)
 
 
+def sampled(number: int) -> slice:
+    """Which of so many observations are in the sample of `Inputs`."""
+    return slice(None, None, max(1, number // SAMPLE))
+
+
 @dataclass(frozen=True)
 class Inputs:
     """The features of a data set, standardised chunk by chunk."""
@@ -52,7 +57,7 @@ class Inputs:
     center: Array
     scale: Array
     varies: NDArray[np.bool_]  # (K,) whether an input is not constant
-    sample: Array  # (n', K) some of the observations
+    sample: Array  # (n', K) the observations that are `sampled`
     # results of `codes` by input
     coded: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
 
@@ -67,8 +72,7 @@ class Inputs:
         varies = np.ptp(states, axis=0) > CONSTANT * np.maximum(1.0, np.abs(center))
         is_negative = skewness < -SYMMETRIC * len(states) * scale**3
         scale = np.where(varies, np.where(is_negative, -scale, scale), 1.0)
-        sample = np.array(states[:: max(1, len(states) // SAMPLE)])
-        return cls(states, center, scale, varies, sample)
+        return cls(states, center, scale, varies, np.array(states[sampled(len(states))]))
 
     def first(self, number: int) -> Inputs:
         """Some of them, from the first on."""

@@ -34,7 +34,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from numbers import Integral
 from typing import Any, cast
 
@@ -53,6 +52,7 @@ from gladius.own_data.erm.observations.features import (
     Logs,
     Rows,
     make_features,
+    sampled,
 )
 from gladius.own_data.erm.observations.risk import (
     ObservationRisk,
@@ -361,14 +361,17 @@ def misfits(
     tested = [name for name, of in columns.items() if np.any(inputs.varies[list(of)])]
     if len(tested) > MOST_PAIRED:
         tested = [name for name in tested if set(columns[name]) & set(selected)]
-    pairs = trust.pair_p_values(
-        inputs,
-        [columns[name] for name in tested],
-        partial(trust.p_value, choices=trust.deviations(actions, at, rows.others), excess=True),
-        lambda cells: trust.value_p_value(
-            cells[seen], actions[seen], residual[seen], rows.discount
-        ),
+    residual, size = residual[seen], np.count_nonzero(seen)
+    of_rows = trust.Deviations(
+        np.ones(len(actions)),
+        trust.deviations(actions, at, rows.others),
+        np.flatnonzero(seen),
+        actions[seen],
+        (np.ones(size), residual, residual**2),
+        rows.discount,
     )
+    of_columns = [columns[name] for name in tested]
+    pairs = trust.pair_p_values(inputs, of_columns, of_rows, sampled(len(actions)))
     for (i, j), p in pairs.items():
         pair = tested[i], tested[j]
         found[pair], bars[pair] = p, trust.DOUBTFUL / len(pairs)
