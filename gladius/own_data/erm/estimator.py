@@ -93,7 +93,7 @@ def fit(
     check_choice("function_class", function_class, CLASSES)
     if function_class == "smooth":
         if options:
-            hint = "the class smooth has none: name another function_class for those of it"
+            hint = "the class smooth has no options: another function_class may have this one"
             raise InputError("option", next(iter(options)), hint)
         counts, sets = _group(data, indexed, is_required=is_required), sets_of(data[0])
         if counts is not None and sets is None:
