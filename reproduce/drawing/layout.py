@@ -3,7 +3,8 @@
 import html
 import math
 import re
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -17,9 +18,11 @@ from jinja2 import Template
 from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes as Axes  # the exhibits' annotations name it from here
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure as Figure
 
+from reproduce.drawing.notes import DESCRIPTION, described
 from reproduce.engine.nouns import FAILED, NOT_RUN, Array
 from reproduce.engine.view import View
 from reproduce.paper import published
@@ -39,8 +42,11 @@ LOOKS |= {
     "plug-in": (ORANGE, "s"),
 }
 LOOKS |= {"IQ-learn": ("#332288", "s"), "BC": (GREY, "X")}
-COLUMN_WIDTH, PAGE = 3.5, 7.0  # inches
+WIDTH = 4.4  # inches, of a figure: on a telephone, 390 pixels, FONT is 10 of these
 FONT = 8.0  # points; the least in a figure or a table
+SIGNS = 14.0  # of a title on an inch
+LEADING = 1.8  # a line of text, in FONT, where the panel is two thirds of the height
+DARKER = 0.75  # of a line's colour, that of its label
 NARROW, BROAD = frozenset(" .,;:'()[]|ijlft"), frozenset("-+=%mw")
 TEXT_WIDTH, GAP, WRAPPED, LABEL = 469, 8, 105, 150  # points: a page, between columns, paragraphs
 MOST_LINES = 46  # of a table and its notes that are on one page
@@ -251,18 +257,26 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def save(figure: Figure, out: Path, name: str) -> None:
+def save(figure: Figure, out: Path, name: str, said: Mapping[str, object] | None = None) -> None:
     """`<name>.pdf` and `.png`, several panels with letters; the same figure gives the same bytes.
 
-    Its caption is in `templates/notes.md`.
+    Its title is its message with the numbers of `said`, none where the numbers do not show it. The
+    alternative text, which both files carry, begins with that title. The caption is in
+    `templates/notes.md`.
     """
+    title, alt = described(name, said)
+    if title:
+        words = title.replace(" %", "\N{NO-BREAK SPACE}%")
+        lines = textwrap.fill(words, round(SIGNS * float(figure.get_figwidth())))
+        figure.suptitle(mathematics(lines), x=0.01, ha="left", fontsize=FONT + 1)
     panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
     for letter, axes in zip(ascii_lowercase, panels if len(panels) > 1 else [], strict=False):
-        title = f"({letter}) {axes.get_title('left')}"
-        axes.set_title(title.strip(), loc="left", fontsize=FONT)
+        of_panel = f"({letter}) {axes.get_title('left')}"
+        axes.set_title(of_panel.strip(), loc="left", fontsize=FONT)
     with rc_context({"pdf.fonttype": 42}):  # journals do not take fonts of type 3
-        figure.savefig(out / f"{name}.pdf", metadata={"CreationDate": None})
-    figure.savefig(out / f"{name}.png", dpi=250)
+        metadata = {"CreationDate": None, "Title": title, "Subject": alt}
+        figure.savefig(out / f"{name}.pdf", metadata=metadata)
+    figure.savefig(out / f"{name}.png", dpi=250, metadata={DESCRIPTION: alt})
 
 
 def points(axes: Axes, x: Any, y: Any, half: Any, method: str, label: str, **style: Any) -> None:
@@ -298,22 +312,34 @@ def words(axes: Axes, x: str = "", y: str = "", title: str = "") -> None:
     axes.grid(alpha=0.25, linewidth=0.4)
 
 
-def label_lines(axes: Axes, gap: float = 0.05) -> None:
-    """The label of each line at the panel's right, in its colour, where the line ends.
+def label_lines(axes: Axes) -> None:
+    """The label of each line at the panel's right, in its colour but darker, where the line ends.
 
-    A line of text takes a gap, a share of the panel's height, and labels that would meet move up.
+    Labels that would meet move up, and those that would then be above the panel down.
     """
-    (low, high), top = axes.get_ylim(), -math.inf
-    handles, labels = axes.get_legend_handles_labels()
-    lines = [handle.lines[0] for handle in handles if isinstance(handle, ErrorbarContainer)]
-    last = [float(np.asarray(line.get_ydata())[-1]) for line in lines]
-    ends = zip(last, lines, labels, strict=True)
-    for end, line, label in sorted(ends, key=lambda of: of[0]):
-        half = gap * (1 + label.count("\n")) / 2
-        height = max((end - low) / (high - low), top + half)
-        top = height + half
-        style: dict[str, Any] = {"fontsize": FONT, "color": line.get_color(), "va": "center"}
-        axes.text(1.02, height, label, transform=axes.transAxes, **style)
+    panel: Any = axes  # its stubs allow for one without a figure
+    height = 72 * panel.get_figure().get_figheight() / panel.get_gridspec().nrows
+    gap, shares = LEADING * FONT / height, panel.transScale + panel.transLimits
+    ends = list[tuple[float, Any, str]]()
+    for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+        line: Any = handle.lines[0] if isinstance(handle, ErrorbarContainer) else handle
+        y = np.asarray(line.get_ydata(), dtype=float)
+        for last in y[np.isfinite(y)][-1:]:
+            _, end = shares.transform((axes.get_xlim()[0], last))
+            ends.append((float(np.clip(end, 0.0, 1.0)), line, label))
+    ends.sort(key=lambda of: of[0])
+    halves = [gap * (1 + label.count("\n")) / 2 for _, _, label in ends]
+    heights, top = list[float](), -math.inf
+    for (end, _, _), half in zip(ends, halves, strict=True):
+        heights.append(max(end, top + half))
+        top = heights[-1] + half
+    top = max([1.0, *(end + half for (end, _, _), half in zip(ends, halves, strict=True))])
+    for k in reversed(range(len(ends))):
+        (_, line, label), height = ends[k], min(heights[k], top - halves[k])
+        top = height - halves[k]
+        colour = np.multiply(to_rgb(line.get_color()), DARKER)
+        style: dict[str, Any] = {"fontsize": FONT, "color": tuple(colour), "va": "center"}
+        axes.text(1.02, height, mathematics(label), transform=axes.transAxes, **style)
 
 
 def legend_below(figure: Figure, axes: Axes, columns: int) -> None:

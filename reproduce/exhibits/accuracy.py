@@ -202,27 +202,28 @@ def render(results: View, out: Path) -> None:
         lines.append((*labels, *numbers, word, *c.p))
     names = [*COLUMNS, "low", "high", "verdict", "p of met", "p of missed"]
     layout.write_csv(pd.DataFrame(lines, columns=pd.Index(names)), out / f"{NAME}_checks.csv")
-    layout.save(_draw(results), out, NAME)
+    _draw(results, out)
 
 
 # bound -> (label, colour, line style); a method and the bound of its class have one colour
 LINES = {
-    "iii": ("bound: any r, P unknown", layout.BLACK, "-"),
-    "iv": ("bound: affine r, P unknown", layout.VERMILION, "--"),
-    "i": ("bound: Rust's two parameters, P known", layout.BLUE, "-."),
+    "iii": ("bound:\nany r, P unknown", layout.BLACK, "-"),
+    "iv": (None, layout.VERMILION, "--"),
+    "i": (None, layout.BLUE, "-."),
 }
+WITHOUT_P = "iv"  # the least of the bounds where P is unknown
 # (column, protocol) -> (label, method, marker)
 POINTS = {
-    SMOOTH: ("profiled ERM, no use of the true reward", published.OURS, "o"),
-    RUST: ("Rust", "Rust", "^"),
+    SMOOTH: ("profiled ERM,\non the bound:\naffine r, P unknown", published.OURS, "o"),
+    RUST: ("Rust, on the bound:\naffine r, P known", "Rust", "^"),
 }
 PRINTED = "GLADIUS"  # column of the paper
 DODGE = 1.03  # factor between neighbouring markers of one N
 
 
-def _draw(results: View) -> layout.Figure:
+def _draw(results: View, out: Path) -> None:
     """MAPE against N under the affine reward, ours filled and the paper's hollow, log-log."""
-    figure = layout.new_figure(layout.COLUMN_WIDTH, 4.4)
+    figure = layout.new_figure(layout.WIDTH, 3.8)
     axes = figure.add_subplot()
     rows = [e.row for e in results.entries if e.column == BOUND and e.row.startswith(AFFINE)]
     sizes = [int(row.partition("/")[2]) for row in rows]
@@ -239,13 +240,15 @@ def _draw(results: View) -> layout.Figure:
         half = CRITICAL * line["se"]
         layout.points(axes, x, line["value"], half, method, label, marker=marker)
     line = printed[printed["column"].eq(PRINTED) & printed["row"].isin(map(str, sizes))]
-    x, label = line["row"].astype(float) * next(shifts), f"{PRINTED}, one number of the paper"
+    x, label = line["row"].astype(float) * next(shifts), f"printed for {PRINTED}"
     layout.points(axes, x, line["number"], 0.0 * x, PRINTED, label, mfc="white")
+    bounds = [table_2.bound_value(results, row, WITHOUT_P) for row in rows]
     layout.log_log(axes, sizes, [0.1, 0.2, 0.5, 1.0, 2.0, 5.0])
     axes.tick_params(axis="x", labelrotation=30)
     layout.words(axes, "trajectories N", "MAPE of the reward (%)")
-    layout.legend_below(figure, axes, 1)
-    return figure
+    layout.label_lines(axes)
+    are_below = len(line) == len(bounds) and bool(np.all(line["number"].to_numpy() < bounds))
+    layout.save(figure, out, NAME, {} if are_below else None)
 
 
 def verdict(folder: Path) -> str:

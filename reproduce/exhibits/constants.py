@@ -4,9 +4,12 @@ First figure: bound over observed for each of the appendix's constants, at point
 tight. Its table: the PL constants, beside the least (1/2)|gradient|^2 / (loss - infimum) found in
 the ball, which no constant that holds exceeds. See `reproduce.cells.loss_bounds`.
 
-Second figure: the corrected chain on one data set; the CSV has them all. Left, the distance to the
-minimiser against steps, with the slope that the curvature at the minimiser predicts. Right, the PL
-constant below a level: proved, printed, and the least ratio found. See `reproduce.cells.corrected`.
+Second figure: why the objective is not two-sided PL above beta = 1/2, on the counterexample of the
+claim. It needs no cell: with zeta fixed a shift of Q by c adds (1 - 2 beta) c^2 / 2.
+
+The CSV has the corrected chain too, on several data sets: how fast the distance to the minimiser
+falls beside the rate that the curvature there predicts, and the PL constant below a level: proved,
+printed, and the least ratio found. See `reproduce.cells.corrected`.
 """
 
 import math
@@ -19,6 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from proofs_checks.oracle.risk import Sample
 from reproduce.cells.corrected import ASCENT, COMPARED, METHODS, PRINTED
 from reproduce.cells.loss_bounds import FROM_ZERO, TERMS, protocol
 from reproduce.drawing import layout
@@ -30,6 +34,7 @@ TRAJECTORIES, RADII = (50, 1000), (1.0, 10.0)  # of the balls
 SEARCH: dict[str, Any] = {"points": 300, "starts": 12, "iterations": 100}
 SMOKE_SEARCH: dict[str, Any] = {"points": 10, "starts": 1, "iterations": 5}
 SIZES, SHOWN = (50, 1000, 5000), 1000  # data sets of the chain; of its figure
+LOOSE = 1e3  # of a bound over what it bounds
 LEVELS = (1e-6, 1e-4, 1e-2, 1.0)
 DATA_SETS, SMOKE_DATA_SETS = 5, 1
 MOST = dict.fromkeys(METHODS, 1_000_000) | dict.fromkeys((PRINTED, ASCENT), 200_000)
@@ -75,7 +80,7 @@ def render(results: View, out: Path) -> None:
     """Two figures and a table."""
     _draw_balls(results, out)
     _write_balls(results, out)
-    _draw_chain(results, out)
+    _draw_shift(out)
 
 
 # --- the appendix's constants in balls
@@ -83,8 +88,8 @@ def render(results: View, out: Path) -> None:
 
 def _draw_balls(results: View, out: Path) -> None:
     """A row for each constant, in it a strip of points for each data set and ball."""
-    figure = layout.new_figure(layout.PAGE, 4.8)
-    axes, names = figure.subplots(), list[str]()
+    figure = layout.new_figure(layout.WIDTH, 5.2)
+    axes, names, least = figure.subplots(), list[str](), dict[str, float]()
     colours = layout.shades(len(TRAJECTORIES) * len(RADII))
     balls = [(entry, stored) for entry, stored in results if entry.statistic == "PL"]
     for k, ((entry, stored), radius) in enumerate(product(balls, RADII)):
@@ -96,13 +101,16 @@ def _draw_balls(results: View, out: Path) -> None:
         x = np.concatenate([np.empty(0), *strip.values()])
         heights = [i + 0.18 * k - 0.27 for i, name in enumerate(strip) for _ in strip[name]]
         axes.plot(x, heights, "o", markersize=2.4, rasterized=True, **style)
+        least |= {name: min(least.get(name, math.inf), *x) for name, x in strip.items()}
     axes.set_yticks(range(len(names)), list(map(layout.mathematics, names)))
     axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
     axes.set_xscale("log")
     axes.axvline(1.0, color=layout.BLACK, linewidth=0.8)
     layout.words(axes, "looseness of the bound (1 is tight)")
-    layout.legend_below(figure, axes, 4)
-    layout.save(figure, out, NAME)
+    layout.legend_below(figure, axes, 2)
+    loose = sum(x >= LOOSE for x in least.values())
+    said = {"loose": loose, "of": len(least), "factor": f"{LOOSE:,.0f}"} if loose else None
+    layout.save(figure, out, NAME, said)
 
 
 def _write_balls(results: View, out: Path) -> None:
@@ -139,54 +147,31 @@ def _write_balls(results: View, out: Path) -> None:
     layout.write(table, out, f"{NAME}_pl", title, notes)
 
 
-# --- the corrected chain
-LOOKS = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), "-")
-LEAST = 1e-30  # of the panel's constants
+# --- why the objective is not two-sided PL
+SHOWN_BETAS = {0.3: "-", 0.5: "--", 0.95: "-."}
 
 
-def _draw_chain(results: View, out: Path) -> None:
-    figure = layout.new_figure(layout.PAGE, 3.6)
-    panels = figure.subplots(1, 2)
-    for axes in panels:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-    for entry, stored in results:
-        if entry.statistic == PATHS and stored.result.arrays:
-            _draw_paths(panels[0], stored.result.arrays)
-        elif entry.row == f"constants, N = {SHOWN}" and stored.result.arrays:
-            _draw_constants(panels[1], entry.cell.settings["levels"], stored.result.arrays)
-    layout.words(panels[0], "iterations", "relative error of r against the minimiser")
-    layout.words(panels[1], "excess risk g - g*", "PL constant below that risk")
-    layout.legend_below(figure, panels[0], 3)
-    layout.save(figure, out, f"{NAME}_chain")
+def _draw_shift(out: Path) -> None:
+    """What a common shift of Q adds to the objective at the zeta of a solution.
 
-
-def _draw_paths(axes: layout.Axes, arrays: Any) -> None:
-    """Distances by method on the first data set; the predicted slope through the last point."""
-    looks = zip(METHODS, layout.shades(len(METHODS)), LOOKS, strict=True)
-    for method, colour, dashes in looks:
-        steps, distance = arrays[f"{method} steps"], arrays[f"{method} distance"][0]
-        axes.plot(steps, distance, color=colour, linestyle=dashes, linewidth=1.3, label=method)
-        if method in COMPARED:
-            last = int(np.flatnonzero(np.isfinite(distance))[-1])
-            decades = (steps - steps[last]) / arrays[f"{method} predicted"][0]
-            line = distance[last] * 10**-decades
-            near = (line < 3 * np.nanmax(distance)) & (steps <= steps[last])
-            axes.plot(steps[near], line[near], linewidth=0.5, color=colour, zorder=1)
-
-
-def _draw_constants(axes: layout.Axes, levels: Sequence[float], arrays: Any) -> None:
-    """The three constants by level on the first data set; an arrow where one is below LEAST."""
-    printed = arrays["printed"][0]  # in powers of ten
-    inside = printed > math.log10(LEAST)
-    paper: dict[str, Any] = {"color": layout.VERMILION, "markersize": 4, "linestyle": "none"}
-    x, name = np.array(levels), "smallest ratio found"
-    axes.plot(x, arrays["found"][0], "o", color=layout.BLACK, markersize=4, label=name)
-    axes.plot(x, arrays["proved"][0], "-", color=layout.BLUE, linewidth=1.1, label="proved")
-    axes.plot(x[inside], 10 ** printed[inside], marker="D", label="in the paper", **paper)
-    axes.plot(x[~inside], np.full(sum(~inside), 2 * LEAST), marker="v", **paper)
-    axes.set_ylim(LEAST, 1e-3)
-    axes.legend(fontsize=layout.FONT, frameon=False, loc="center right")
+    One state with both actions once, where r makes Q = 0 the solution: as in the claim.
+    """
+    figure = layout.new_figure(layout.WIDTH, 3.0)
+    axes, shifts = figure.subplots(), np.linspace(-1.0, 1.0, 41)
+    zeta, bends = np.full((1, 2), math.log(2)), list[float]()
+    looks = zip(SHOWN_BETAS.items(), layout.shades(len(SHOWN_BETAS)), strict=True)
+    for (beta, dashes), colour in looks:
+        moves, anchor = np.ones((1, 2, 1)), np.zeros(1, dtype=np.int64)
+        sample = Sample(moves, anchor, np.array([-beta * math.log(2)]), beta)
+        values = np.array([sample.f_hat(np.full((1, 2), c), zeta) for c in shifts])
+        gains = values - sample.f_hat(np.zeros((1, 2)), zeta)
+        axes.plot(shifts, gains, dashes, color=colour, label=f"beta = {beta:g}")
+        bends.append(round(float(gains[-1]), 9))
+    axes.axhline(0.0, color=layout.GREY, linewidth=0.6, zorder=0)
+    layout.words(axes, "common shift of Q from the solution", "change of the objective")
+    layout.label_lines(axes)
+    is_so = np.sign(bends).tolist() == [1.0, 0.0, -1.0]
+    layout.save(figure, out, f"{NAME}_shift", {} if is_so else None)
 
 
 def verdict(folder: Path) -> str:

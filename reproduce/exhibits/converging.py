@@ -441,8 +441,12 @@ def render(results: View, out: Path) -> None:
     layout.write_csv(pd.DataFrame(ablation), out / f"{name}.csv")
     under = notes(name, sets=INPUT_SETS, margin=MARGIN)
     layout.write(ablation_table(ablation), out, name, title, under)
-    layout.save(_draw(results, found, words), out, NAME)
-    layout.save(_draw_paths(results), out, f"{NAME}_paths")
+    is_met = {
+        (c.row, c.target.other): word == OnTarget.MET for c, word in zip(found, words, strict=True)
+    }
+    _draw_sizes(results, is_met, out)
+    _draw_inputs(results, out)
+    _draw_paths(results, out)
 
 
 OF_ZERO = 100.0  # the error of r-hat = 0
@@ -537,57 +541,69 @@ def between_text(value: float, low: float, high: float) -> str:
 
 
 # --- figures
-# panel -> column and protocol -> the method whose look it has, and its label
+# figure -> column and protocol -> the method whose look it has, and its label
 AGAINST_N = {
-    ORACLE: ("ML-IRL", "exact inner step (ours)"),
-    PLUG_IN: ("plug-in", "plug-in"),
+    ORACLE: ("ML-IRL", "exact inner step\n(ours)"),
+    PLUG_IN: ("plug-in", "counting\n(plug-in)"),
     SMOOTH: (published.OURS, "profiled ERM"),
-    PUBLIC_LAST: ("GLADIUS", "public procedure, last epoch"),
+    PUBLIC_LAST: ("GLADIUS", "public procedure,\nlast epoch"),
 }
 AGAINST_K = {
-    ORACLE: ("ML-IRL", "exact inner step, all inputs (ours)"),
-    HALVING: ("GLADIUS", "the same, inputs by halving"),
-    SELECTED: ("Rust", "the same, inputs by score tests"),
-    NETWORK: ("network", "profiled ERM, network of all inputs"),
+    ORACLE: ("ML-IRL", "exact inner step,\nall inputs (ours)"),
+    HALVING: ("GLADIUS", "the same,\ninputs by halving"),
+    SELECTED: ("Rust", "the same,\ninputs by score tests"),
+    NETWORK: ("network", "profiled ERM,\nnetwork of all inputs"),
 }
-ROOM = 3.0
+FLAT = 1.5  # of errors the largest over the smallest
 DODGE = 1.06  # factor between neighbouring markers
 TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 
 
-def _draw(results: View, found: Sequence[Check], words: Sequence[str]) -> layout.Figure:
-    """Errors against N and against K; the titles say how many targets are met."""
-    figure = layout.new_figure(layout.PAGE, 3.6)
-    by_n, of_k = figure.subplots(1, 2)
-    by_k = [row for row in results.rows if row.isdigit()]
-    panels = ((by_n, sizes_of(results), AGAINST_N), (of_k, by_k, AGAINST_K))
-    for axes, rows, series in panels:
-        for shift, (which, (method, label)) in enumerate(series.items()):
-            pairs = [(row, errors_of(results, row, which)) for row in rows]
-            if not any(len(errors) for _, errors in pairs):
-                pairs = [(row, errors_of(results, row, (which[0], SHORT))) for row in rows]
-            pairs = [(row, errors) for row, errors in pairs if len(errors)]
-            if not pairs:
-                continue
-            x = [int(row.removeprefix("N=")) * DODGE ** (shift - 1) for row, _ in pairs]
-            y, half = np.array([half_width(errors) for _, errors in pairs]).T
-            layout.points(axes, x, y, half, method, label)
-        bound = (BOUND, MEASURED) if axes is by_n else DENSE_BOUND
-        values = [_bound(results, row, bound) for row in rows]
-        x = [int(row.removeprefix("N=")) for row in rows]
-        axes.plot(x, values, "--", color=layout.BLACK, linewidth=1.0, label=BOUNDS[bound])
-        layout.log_log(axes, x, TICKS)
-        axes.legend(fontsize=layout.FONT, frameon=False)
-    if of_k.get_ylim()[0] > 0:  # something is drawn; above it is room for the legend
-        of_k.set_ylim(top=ROOM * of_k.get_ylim()[1])
-    by_n.tick_params(axis="x", labelrotation=30)
-    titles = [_title(found, words, target) for target in DIFFERENCES[:2]]
-    layout.words(by_n, "trajectories N", "MAPE of the reward (%)", titles[0])
-    layout.words(of_k, "number of irrelevant covariates K", "", titles[1])
-    return figure
+def _draw_sizes(results: View, is_met: Mapping[tuple[str, Any], bool], out: Path) -> None:
+    """Errors against N; the title says at how many sizes two targets are met."""
+    rows = sizes_of(results)
+    figure, axes, _ = _against(results, rows, AGAINST_N)
+    axes.tick_params(axis="x", labelrotation=30)
+    layout.words(axes, "trajectories N", "MAPE of the reward (%)")
+    layout.label_lines(axes)
+    tests = [
+        [is_met[row, to] for row in rows if (row, to) in is_met] for to in (PLUG_IN, PUBLIC_LAST)
+    ]
+    shown = [f"{sum(met)} of {len(met)}" for met in tests]
+    said = {"margin": f"{MARGIN:g}", "counting": shown[0], "public": shown[1]}
+    layout.save(figure, out, NAME, said if all(map(any, tests)) else None)
 
 
-BOUNDS = {(BOUND, MEASURED): "bound, any r", DENSE_BOUND: "bound, a coefficient each"}
+def _draw_inputs(results: View, out: Path) -> None:
+    """Errors against K."""
+    rows = [row for row in results.rows if row.isdigit()]
+    figure, axes, errors = _against(results, rows, AGAINST_K)
+    layout.words(axes, "number of irrelevant covariates K", "MAPE of the reward (%)")
+    layout.label_lines(axes)
+    is_flat = [max(y) <= FLAT * min(y) for y in errors.values()]
+    is_so = [*errors] == [*AGAINST_K] and is_flat == [False, True, True, False]
+    layout.save(figure, out, f"{NAME}_inputs", {} if is_so else None)
+
+
+def _against(
+    results: View, rows: Sequence[str], series: Mapping[tuple[str, str], tuple[str, str]]
+) -> tuple[layout.Figure, layout.Axes, dict[tuple[str, str], list[float]]]:
+    """A figure of mean errors with intervals, log-log, its panel, and these errors of each."""
+    figure = layout.new_figure(layout.WIDTH, 3.8)
+    axes, means = figure.add_subplot(), dict[tuple[str, str], list[float]]()
+    for shift, (which, (method, label)) in enumerate(series.items()):
+        pairs = [(row, errors_of(results, row, which)) for row in rows]
+        if not any(len(errors) for _, errors in pairs):
+            pairs = [(row, errors_of(results, row, (which[0], SHORT))) for row in rows]
+        pairs = [(row, errors) for row, errors in pairs if len(errors)]
+        if not pairs:
+            continue
+        x = [int(row.removeprefix("N=")) * DODGE ** (shift - 1) for row, _ in pairs]
+        y, half = np.array([half_width(errors) for _, errors in pairs]).T
+        layout.points(axes, x, y, half, method, label)
+        means[which] = y.tolist()
+    layout.log_log(axes, [int(row.removeprefix("N=")) for row in rows], TICKS)
+    return figure, axes, means
 
 
 def half_width(errors: Array) -> tuple[float, float]:
@@ -596,45 +612,29 @@ def half_width(errors: Array) -> tuple[float, float]:
     return mean, 0.0 if math.isnan(low) else mean - low
 
 
-def _bound(results: View, row: str, which: tuple[str, str]) -> float:
-    """The first-order bound of a row; NaN where its cell failed."""
-    records = results.get(row, *which).result.records
-    wanted = bound_protocol("iii") if which[1] == MEASURED else ""
-    return next((r.value for r in records if r.protocol == wanted), math.nan)
-
-
-def _title(found: Sequence[Check], words: Sequence[str], target: Target) -> str:
-    """In how many of the rows that are drawn a target is met."""
-    of = [w for c, w in zip(found, words, strict=True) if c.target is target and c.row in DRAWN]
-    return (
-        f"no worse than {SAID[target.other]}: shown at {of.count(OnTarget.MET)} of {len(of)}"
-        if of
-        else NO_TEST[target.other]
-    )
-
-
-NO_TEST: dict[Any, str] = {PLUG_IN: f"{SHORT_FORM}, no test", NETWORK: "not run"}
-SAID: dict[Any, str] = {PLUG_IN: "the plug-in", NETWORK: "the other network"}
-DRAWN = {*map(size_row, SIZES), *map(str, INPUTS)}
 DASHES, DECADES = ("-", "--", "-.", ":"), [10.0**k for k in range(-1, 5)]
 
 
-def _draw_paths(results: View) -> layout.Figure:
+def _draw_paths(results: View, out: Path) -> None:
     """Error against passes over the data of one data set."""
-    figure = layout.new_figure(layout.COLUMN_WIDTH, 3.6)
+    figure = layout.new_figure(layout.WIDTH, 3.6)
     axes = figure.add_subplot()
-    longest, stored = 1.0, [s.result.arrays for e, s in results if e.row == PATHS_ROW]
+    longest, ends = 1.0, dict[str, float]()
+    stored = [s.result.arrays for e, s in results if e.row == PATHS_ROW]
     for (name, arrays), dashes, colour in zip(
         ((n, a[n]) for a in stored for n in PATHS if n in a), DASHES, layout.shades(4), strict=False
     ):
         passes, errors = arrays
         axes.plot(passes, errors, linestyle=dashes, color=colour, linewidth=1.2, label=name)
-        longest = max(longest, passes[-1])
+        longest, ends[name] = max(longest, passes[-1]), float(errors[-1])
     layout.log_log(axes, [x for x in DECADES if 1 <= x <= 2 * longest], DECADES)
     axes.set_ylim(top=min(axes.get_ylim()[1], DECADES[-1]))  # what diverges leaves the panel
     layout.words(axes, "passes over the data", "MAPE of the reward (%)")
-    layout.legend_below(figure, axes, 1)
-    return figure
+    layout.label_lines(axes)
+    said, (ours, *others) = None, [*ends.values(), math.inf]
+    if len(ends) == len(PATHS) and ours < 0.1 * min(others):
+        said = {"ours": number(ours), "others": math.floor(min(others))}
+    layout.save(figure, out, f"{NAME}_paths", said)
 
 
 def view(entry: Entry, result: Result) -> Sequence[Record]:

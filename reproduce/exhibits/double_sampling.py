@@ -31,6 +31,7 @@ over the optimal Q-functions of costs on GRID, which hold Q*. Both numbers use t
 they measure the objective, and no user has such an estimator.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -50,6 +51,7 @@ from reproduce.drawing.notes import notes
 from reproduce.engine import seeds
 from reproduce.engine.nouns import Array, Cell, Entry, Exhibit, Record, Result
 from reproduce.engine.view import View, mean_of
+from reproduce.paper.judge import number
 
 NAME = "double_sampling"
 TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 250, 1000, 5000), (50,)
@@ -212,15 +214,19 @@ def render(results: View, out: Path) -> None:
     agreeing = f"{sum(agrees)} of {len(agrees)}"
     below = notes(NAME, sets=REPETITIONS, limit=f"{limit():.3f}", agreeing=agreeing)
     layout.write(pd.DataFrame(texts, index), out, NAME, EXHIBIT.title, below)
-    layout.save(_draw(frame), out, NAME)
+    _draw(frame, out)
 
 
-def _draw(frame: pd.DataFrame) -> layout.Figure:
+MUCH = 50.0  # per cent of the bias
+DRAWN = {FIXED: "zeta by mileage"} | {FREE[k]: f"zeta free, K = {k}" for k in DUMMIES[1:]}
+
+
+def _draw(frame: pd.DataFrame, out: Path) -> None:
     """Lines: derived shares, and theta_1; markers: measured. Dashed: theta_1 and its limit."""
-    figure = layout.new_figure(layout.PAGE, 3.4)
-    of_bias, of_cost = figure.subplots(1, 2)
-    colours = (layout.BLACK, *layout.shades(len(DUMMIES)))
-    for (protocol, title), colour, marker in zip(TITLES.items(), colours, "sov^D", strict=True):
+    figure = layout.new_figure(layout.WIDTH, 5.4)
+    of_bias, of_cost = figure.subplots(2, 1)
+    colours = (layout.BLACK, *layout.shades(len(DUMMIES) - 1))
+    for (protocol, title), colour, marker in zip(DRAWN.items(), colours, "sv^D", strict=True):
         of = frame[frame["protocol"].eq(protocol)]
         derived = of[of["statistic"].eq(DERIVED)]
         of_bias.plot(derived["row"].astype(int), derived["value"], color=colour, linewidth=0.9)
@@ -234,11 +240,18 @@ def _draw(frame: pd.DataFrame) -> layout.Figure:
     for level in (WORLD.theta[1], limit()):
         of_cost.axhline(level, color=layout.GREY, linewidth=0.9, linestyle="--", zorder=1)
     layout.log_log(of_bias, TRAJECTORIES, [10.0**i for i in range(-4, 3)])
-    layout.log_log(of_cost, TRAJECTORIES, [4.2, 4.4, 4.6, 4.8, 5.0])
-    layout.words(of_bias, "trajectories N", "bias of the TD loss that is left (%)")
-    layout.words(of_cost, "trajectories N", "estimated replacement cost theta_1")
-    layout.legend_below(figure, of_bias, 3)
-    return figure
+    of_cost.set_xscale("log")
+    of_cost.set_xticks(TRAJECTORIES, [f"{n:,}" for n in TRAJECTORIES])
+    of_cost.set_xticks([], minor=True)
+    layout.words(of_bias, "", "bias left (%)", "what zeta leaves of the TD loss's bias")
+    layout.words(of_cost, "trajectories N", "theta_1", "estimated replacement cost, truly 5")
+    layout.label_lines(of_bias)
+    layout.label_lines(of_cost)
+    left = [frame[frame["protocol"].eq(p) & frame["statistic"].eq(SHARE)]["value"] for p in DRAWN]
+    least, most = left[-1].min(), left[0].max()
+    is_so = least > MUCH > most  # false where there is none
+    said = {"least": math.floor(least), "most": number(most)} if is_so else None
+    layout.save(figure, out, NAME, said)
 
 
 def verdict(folder: Path) -> str:

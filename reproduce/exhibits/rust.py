@@ -186,33 +186,36 @@ def render(results: View, out: Path) -> None:
             body.setdefault((column, kind), []).append(text)
     index = pd.MultiIndex.from_tuples(lines, names=["buses", "parameter"])
     layout.write(pd.DataFrame(body, index=index), out, NAME, EXHIBIT.title, notes(NAME))
-    layout.save(_draw(results), out, NAME)
+    _draw(results, out)
 
 
-def _draw(results: View) -> layout.Figure:
+def _draw(results: View, out: Path) -> None:
     """Probability of replacement against mileage, group 4."""
-    figure = layout.new_figure(layout.COLUMN_WIDTH, 3.2)
-    axes = figure.add_subplot()
+    figure = layout.new_figure(layout.WIDTH, 3.2)
+    axes, until = figure.add_subplot(), 0.0
     fit = results.get("group 4", "NFXP", f"leak_free {COMMON}").result.arrays
     if fit:
         colour, _ = layout.LOOKS["Rust"]
         x, drawn = WIDTH * (fit["states"] + 0.5), slice(LAST)
         axes.fill_between(x[drawn], *fit["band"][:, drawn], color=colour, alpha=0.2, linewidth=0)
-        axes.plot(x[drawn], fit["probability"][drawn], color=colour, label="Rust, NFXP")
+        axes.plot(
+            x[drawn], fit["probability"][drawn], color=colour, label="Rust (NFXP),\n95 % band"
+        )
         smooth = results.get("group 4", RAW[0], f"leak_free {RAW[1]}").result.arrays
-        label = "profiled ERM on raw mileage"
+        label = "profiled ERM\non raw mileage"
         axes.plot(x[drawn], smooth["probability"], color=layout.LOOKS[RAW[0]][0], label=label)
+        low, high = fit["band"][:, drawn]
+        is_out = (smooth["probability"] < low) | (smooth["probability"] > high)
+        until = WIDTH * float(np.append(np.flatnonzero(is_out), LAST)[0])
         n, share = fit["observations"], fit["share"]
         middle = WIDTH * BAND * (np.arange(len(n)) + 0.5)
         error = CRITICAL * np.sqrt(share * (1 - share) / np.maximum(n, 1))
         bars = [np.minimum(error, share), error]
         look: dict[str, Any] = {"fmt": "o", "color": layout.BLACK, "markersize": 3}
-        axes.errorbar(
-            middle, share, bars, label="observed share of replacements", elinewidth=0.7, **look
-        )
+        axes.errorbar(middle, share, bars, label="observed shares", elinewidth=0.7, **look)
     layout.words(axes, "thousand miles since the last replacement", "probability of replacement")
-    layout.legend_below(figure, axes, 1)
-    return figure
+    layout.label_lines(axes)
+    layout.save(figure, out, NAME, {"until": f"{until:g}"} if until else None)
 
 
 def verdict(folder: Path) -> str:

@@ -115,49 +115,49 @@ def _maps(results: View) -> list[tuple[Any, Any]]:
 
 
 def _draw_map(results: View, out: Path) -> None:
-    """One panel for each number of ascents."""
+    """Rates at the paper's number of ascents, and where runs diverged."""
     from matplotlib import colormaps
 
-    figure = layout.new_figure(layout.PAGE, 3.2)
+    figure = layout.new_figure(layout.WIDTH, 4.0)
     maps = _maps(results)
     if not maps:  # every cell failed: the CSV says why
         layout.save(figure, out, NAME)
         return
-    every_ascents, ratios = (maps[0][0][name] for name in ("ascents", "ratios"))
+    ratios, k = maps[0][0]["ratios"], maps[0][0]["ascents"].index(PRINTED[0])
     betas, logs = np.array([settings["beta"] for settings, _ in maps]), np.log10(ratios)
     ticks = [x for x in RATIO_TICKS if min(ratios) <= x <= max(ratios)]
     growth, diverged = (
-        np.stack([arrays[name] for _, arrays in maps]) for name in ("growth", "diverged")
+        np.stack([arrays[name][k] for _, arrays in maps]) for name in ("growth", "diverged")
     )
     colours: dict[str, Any] = {"cmap": colormaps["YlOrRd"].with_extremes(under="white")}
     colours |= {"vmin": REPELS, "vmax": max(float(np.nanmax(growth)), 2 * REPELS)}
-    panels = figure.subplots(1, len(every_ascents), sharey=True, squeeze=False)[0]
-    for k, (axes, ascents) in enumerate(zip(panels, every_ascents, strict=True)):
-        mesh = axes.pcolormesh(
-            logs, betas, growth[:, k], shading="nearest", rasterized=True, **colours
-        )
-        _draw_lines(axes, ascents, betas)
-        b, i = np.nonzero(diverged[:, k])
-        cross: dict[str, Any] = {
-            "color": layout.BLACK,
-            "label": "run from Q = zeta = 0 that diverged",
-        }
-        axes.plot(logs[i], betas[b], "x", markersize=2.5, markeredgewidth=0.6, **cross)
-        if ascents == PRINTED[0]:
-            star: dict[str, Any] = {"color": layout.BLUE, "label": "the paper's setting: stable"}
-            axes.plot(math.log10(PRINTED[1]), BusEngine().discount, "*", markersize=7, **star)
-        axes.text(0.97, 0.03, "stable", ha="right", transform=axes.transAxes, fontsize=layout.FONT)
-        axes.set_xticks(np.log10(ticks), [f"{x:g}" for x in ticks])
-        title = f"{ascents} ascent step{'s' if ascents > 1 else ''} per descent"
-        layout.words(axes, "tau_1 / tau_2", title=title)
-        axes.grid(visible=False)
-    panels[0].set_ylabel(layout.mathematics("discount factor beta"), fontsize=layout.FONT)
-    bar = figure.colorbar(mesh, ax=list(panels), pad=0.01, extend="min")
+    axes = figure.subplots()
+    mesh = axes.pcolormesh(logs, betas, growth, shading="nearest", rasterized=True, **colours)
+    _draw_lines(axes, PRINTED[0], betas)
+    b, i = np.nonzero(diverged)
+    cross: dict[str, Any] = {"color": layout.BLACK, "label": "run from Q = zeta = 0 that diverged"}
+    axes.plot(logs[i], betas[b], "x", markersize=2.5, markeredgewidth=0.6, **cross)
+    star: dict[str, Any] = {"color": layout.BLUE, "label": "the paper's setting"}
+    axes.plot(math.log10(PRINTED[1]), BusEngine().discount, "*", markersize=7, **star)
+    axes.text(0.97, 0.03, "stable", ha="right", transform=axes.transAxes, fontsize=layout.FONT)
+    axes.set_xticks(np.log10(ticks), [f"{x:g}" for x in ticks])
+    layout.words(axes, "tau_1 / tau_2", "discount factor beta")
+    axes.grid(visible=False)
+    bar = figure.colorbar(mesh, ax=axes, pad=0.01, extend="min")
     label = layout.mathematics("growth rate per iteration and unit of tau_2")
     bar.set_label(label, fontsize=layout.FONT)
     bar.ax.tick_params(labelsize=layout.FONT)
-    layout.legend_below(figure, panels[0], 2)
-    layout.save(figure, out, NAME)
+    layout.legend_below(figure, axes, 1)
+    at = {
+        x: bool(y) for x, y in zip(ratios, diverged[betas == BusEngine().discount][0], strict=True)
+    }
+    largest = max((ratio for ratio, is_out in at.items() if is_out), default=math.inf)
+    said = (
+        {"ratio": f"{largest:.2g}"}
+        if at.get(PRINTED[1]) is False and largest < PRINTED[1]
+        else None
+    )
+    layout.save(figure, out, NAME, said)
 
 
 def _draw_lines(axes: layout.Axes, ascents: int, betas: Array) -> None:
@@ -174,46 +174,47 @@ def _draw_lines(axes: layout.Axes, ascents: int, betas: Array) -> None:
     axes.set_ylim(limits[2], min(limits[3], 1.01))
 
 
-LOOKS = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # so that grey tells the lines apart
+LOOKS = ("-", "--", "-.", ":")  # so that grey tells the lines apart
+# line of the traces -> its label
+DRAWN = {f"ratio {x:g}": f"tau_1 / tau_2 = {x:g}" for x in TRACED[:2]}
+DRAWN |= {gradients.EXACT: "zeta exact", gradients.CLOSED: "zeta exact,\nlevel closed"}
+NEAR = 1.0  # utils from the true level
 RATIO_TICKS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def _draw_traces(results: View, out: Path) -> None:
-    """The level, and how far r is from the true one, against iterations."""
-    figure = layout.new_figure(layout.PAGE, 3.0)
-    panels = figure.subplots(1, 2)
+    """The level against iterations."""
+    figure = layout.new_figure(layout.WIDTH, 3.4)
+    axes = figure.subplots()
     of_traces = [stored.result for entry, stored in results if entry.column == TRACE]
     if not of_traces or not of_traces[0].arrays:  # the CSV says why
         layout.save(figure, out, f"{NAME}_trace")
         return
     arrays = of_traces[0].arrays
-    lines = zip(gradients.names(TRACED), LOOKS, layout.shades(len(LOOKS)), strict=True)
-    for k, (name, dashes, colour) in enumerate(lines):
-        label = name.replace("ratio", "tau_1 / tau_2 =")
-        look: dict[str, Any] = {"linestyle": dashes, "color": colour, "label": label}
-        for axes, kind in zip(panels, ("level", "distance"), strict=True):
-            trace = arrays[kind][k]
-            axes.plot(arrays["iteration"], trace, linewidth=1.3, **look)
-            if np.isnan(trace[-1]):  # diverged
-                last = int(np.flatnonzero(~np.isnan(trace))[-1])
-                axes.plot(arrays["iteration"][last], trace[last], "x", color=colour, markersize=5)
     (level,) = (r.value for r in of_traces[0].records if r.row == gradients.TRUTH)
-    panels[0].axhline(level, color=layout.GREY, linewidth=0.8, zorder=0)
+    looks = zip(DRAWN.items(), LOOKS, layout.shades(len(DRAWN)), strict=True)
+    names, until = [*gradients.names(TRACED)], dict[str, float]()
+    for (name, label), dashes, colour in looks:
+        trace = arrays["level"][names.index(name)]
+        look: dict[str, Any] = {"linestyle": dashes, "color": colour, "label": label}
+        axes.plot(arrays["iteration"], trace, linewidth=1.3, **look)
+        if np.isnan(trace[-1]):
+            last = int(np.flatnonzero(~np.isnan(trace))[-1])
+            axes.plot(arrays["iteration"][last], trace[last], "x", color=colour, markersize=5)
+        near = arrays["iteration"][np.abs(trace - level) < NEAR]
+        until[name] = float(f"{near[0]:.1g}") if len(near) else math.inf
+    axes.axhline(level, color=layout.GREY, linewidth=0.8, zorder=0)
     beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": layout.FONT}
-    panels[0].annotate(layout.mathematics(f"true level {level:.1f}"), (1, level), (0, 3), **beside)
-    panels[1].axhline(CLOSE, color=layout.GREY, linewidth=0.8, zorder=0)
-    panels[1].annotate(f"within {CLOSE:.0%}", (1, CLOSE), (0, 3), **beside)
-    for axes, title in zip(
-        panels, ("level: mean of V (utils)", "relative error of r"), strict=True
-    ):
-        axes.set_xscale("log")
-        layout.words(axes, "iterations", title)
-    panels[0].set_yscale("symlog", linthresh=100.0)
-    panels[0].set_yticks(ticks := (-100, -50, 0, 50, 100, 1000), [f"{x:,}" for x in ticks])
-    panels[1].set_yscale("log")
-    panels[1].set_ylim(1e-3, 1e3)
-    layout.legend_below(figure, panels[0], 3)
-    layout.save(figure, out, f"{NAME}_trace")
+    axes.annotate(layout.mathematics(f"true level {level:.1f}"), (1, level), (0, 3), **beside)
+    axes.set_xscale("log")
+    axes.set_yscale("symlog", linthresh=100.0)
+    axes.set_yticks(ticks := (-100, -50, 0, 50, 100, 1000), [f"{x:,}" for x in ticks])
+    layout.words(axes, "iterations", "level of Q: mean of V (utils)")
+    layout.label_lines(axes)
+    _, printed, _, closed = until.values()
+    said = {"steps": f"{printed:,.0f}", "closed": f"{closed:,.0f}", "level": f"{level:.1f}"}
+    is_so = printed < math.inf and printed > 100 * closed
+    layout.save(figure, out, f"{NAME}_trace", said if is_so else None)
 
 
 def traced(frame: pd.DataFrame) -> str:

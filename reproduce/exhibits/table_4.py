@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -199,7 +200,7 @@ def _printed_lead(row: str, printed: pd.DataFrame) -> tuple[float, float, float]
 
 
 def render(results: View, out: Path) -> None:
-    """The table; pairs as CSV."""
+    """The table; pairs as CSV; the scores as strips."""
     of_seeds = scores(results)
     printed = published.load(NAME).set_index(["row", "column", "statistic"])["value"].to_dict()
     frame = results.frame()
@@ -240,6 +241,63 @@ def render(results: View, out: Path) -> None:
     below = (*notes(NAME, divisors=divisors), *experts(frame), *leads(pairs))
     layout.write(lines, out, NAME, EXHIBIT.title, below)
     layout.write_csv(pairs, out / f"{NAME}_pairs.csv")
+    _draw(results, out)
+
+
+# method -> label of its strip
+STRIPS = {GLADIUS: "GLADIUS, public procedure", OURS: "profiled ERM"}
+STRIPS |= {"IQ-learn": "IQ-learn", "BC": "BC"}
+HIGH, ENOUGH = 95.0, 3  # a score near the expert's; demonstrations
+
+
+def strips(results: View) -> pd.DataFrame:
+    """A line for each repetition of STRIPS: game, size, column, score.
+
+    Those of GLADIUS are of the best networks. A score is affine in the return, so that the methods
+    that have both give those of its returns.
+    """
+    lines = list[tuple[str, int, str, float]]()
+    both: dict[str, dict[float, float]] = {}
+    for entry, stored in results:
+        game, _, size = entry.row.partition("/")
+        found = stored.result.replications
+        if "score" in found:
+            both.setdefault(game, {}).update(zip(found["return"], found["score"], strict=True))
+        if entry.column in STRIPS:
+            lines += [(game, int(size), entry.column, y) for y in found.get("score", ())]
+        known = both.get(game, {})  # a game's trainings come after its other methods
+        if entry.protocol == f"author {TABLE}" and f"return {BEST}" in found and len(known) > 1:
+            line = np.polyfit([*known], [*known.values()], 1)
+            of = np.polyval(line, found[f"return {BEST}"])
+            lines += [(game, int(size), GLADIUS, float(y)) for y in of]
+    return pd.DataFrame(lines, columns=pd.Index(["game", "size", "column", "score"]))
+
+
+def _draw(results: View, out: Path) -> None:
+    """A panel for each environment; in it a strip of dots for each method and number."""
+    frame, labels = strips(results), [label.partition("/") for label in rows_of(results)]
+    games = list(dict.fromkeys(game for game, _, _ in labels))
+    figure = layout.new_figure(layout.WIDTH, 1.3 + 1.7 * len(games))
+    panels = figure.subplots(len(games), 1, squeeze=False)[:, 0]
+    for axes, game in zip(panels, games, strict=True):
+        sizes = [int(size) for name, _, size in labels if name == game]
+        for k, (column, label) in enumerate(STRIPS.items()):
+            dots = frame[frame["game"].eq(game) & frame["column"].eq(column)]
+            colour, marker = layout.LOOKS["GLADIUS" if column == GLADIUS else column]
+            style: dict[str, Any] = {"color": colour, "alpha": 0.6, "markeredgewidth": 0}
+            x = [sizes.index(size) + 0.2 * (k - 1.5) for size in dots["size"]]
+            axes.plot(x, dots["score"], marker, markersize=3.5, label=label, **style)
+        axes.set_xticks(range(len(sizes)), [*map(str, sizes)])
+        layout.words(axes, "demonstrations", f"score, {game.partition('-')[0]}")
+    layout.legend_below(figure, panels[0], 2)
+    many, of_gladius = frame[frame["size"] >= ENOUGH], frame["column"].eq(GLADIUS)
+    is_moon = frame["game"].str.startswith("LunarLander")
+    high = [many["score"][of] >= HIGH for of in (~of_gladius, of_gladius & is_moon)]
+    names = ("others", "moon")
+    said = {x: f"{sum(of)} of {len(of)}" for x, of in zip(names, high, strict=True)}
+    is_so = high[1].mean() < 0.9 < high[0].mean()  # false where there is none
+    said |= {"enough": f"{ENOUGH}", "high": f"{HIGH:g}"}
+    layout.save(figure, out, NAME, said if is_so else None)
 
 
 def _text(x: Array) -> str:

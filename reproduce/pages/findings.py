@@ -46,7 +46,7 @@ def environment(folder: Path) -> Environment:
     made.filters |= {"thousands": "{:,.0f}".format, "numbers": lambda x: ", ".join(map(number, x))}
     made.globals |= {fact.__name__: cache(partial(fact, numbers)) for fact in facts.FACTS}
     made.globals |= {name: getattr(numbers, name) for name in LOOKUPS}
-    made.globals |= {"printed": printed, "paper": PAPER, "alt": alt}
+    made.globals |= {"printed": printed, "paper": PAPER, "alt": lambda name: alt(folder / name)}
     made.globals |= {"shares": cache(origins.shares), "origins": cache(origins.counts)}
     made.globals |= {"words": origins.WORDS, "stored": origins.stored}
     made.globals["vocabulary"] = vocabulary

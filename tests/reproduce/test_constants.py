@@ -28,6 +28,7 @@ from reproduce.cells.loss_bounds import (
     worst_starts,
 )
 from reproduce.cells.step_sizes import Tables, decade
+from reproduce.drawing.notes import alt
 from reproduce.exhibits import constants
 from tests.reproduce.smoke_results import computed, resized, results_of, written
 
@@ -175,7 +176,8 @@ def test_files_and_their_numbers(tmp_path: Path) -> None:
     entries = [BALLS, PATHS, BELOW]
     frame = written(constants.EXHIBIT, results_of(constants.EXHIBIT, entries), tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    assert names >= {"constants.png", "constants_chain.png", "constants_pl.tex"}
+    assert names >= {"constants.png", "constants_shift.png", "constants_pl.tex"}
+    assert alt(tmp_path / "constants_shift.png").startswith("At a fixed zeta the objective bends")
     value = frame.set_index(["protocol", "statistic"])["value"]
     for radius in (1, 10):
         where = f"measured radius {radius}"

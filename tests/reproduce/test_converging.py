@@ -24,6 +24,7 @@ from gladius.paper import max_oracle
 from gladius.paper.training import TRUNK, Layout
 from reproduce.cells import converging as cells
 from reproduce.cells.converging import DESIGNS, SCORES, compute, fitting
+from reproduce.drawing.notes import alt
 from reproduce.engine import keys, seeds
 from reproduce.engine.digests import Definitions
 from reproduce.engine.nouns import LONG, SHORT, Array, Entry, Result, drawn, short_form, summarise
@@ -295,9 +296,11 @@ def test_the_files_say_what_the_rule_says(factor: float, word: str, tmp_path: Pa
     frame = written(exhibit.EXHIBIT, results, tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     tables = {f"converging{x}.{end}" for x in ("", "_ablation") for end in ("md", "tex")}
-    figures = {f"converging{x}.{end}" for x in ("", "_paths") for end in ("pdf", "png")}
+    figures = {f"converging{x}.{end}" for x in ("", "_inputs", "_paths") for end in ("pdf", "png")}
     csvs = {f"converging{x}.csv" for x in ("", "_checks", "_ablation")}
     assert names == tables | figures | csvs
+    is_titled = alt(tmp_path / "converging.png").startswith("GLADIUS with an exact inner step")
+    assert is_titled == (word == OnTarget.MET)  # where no size is met there is no message
     assert not frame["column"].str.contains("GLADIUS").any()
     found = exhibit.checks(results)
     assert len(found) == 6 + 4 + 5 + 5 + 6 + 5 + 5 + 1

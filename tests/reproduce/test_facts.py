@@ -25,6 +25,7 @@ from reproduce.pages import facts, findings, readme, trainings
 from reproduce.pages.numbers import Numbers
 from reproduce.pages.trainings import Errors, Size
 from reproduce.run import GENERATED
+from tests.reproduce.smoke_results import with_pictures
 
 Line = dict[str, str]
 Change = Callable[[Line], object]
@@ -60,6 +61,8 @@ def planted(tmp_path: Path) -> Callable[..., Path]:
     """A copy of the CSVs in which the lines with these texts were changed."""
     for name in READ:
         shutil.copy(GENERATED / f"{name}.csv", tmp_path)
+
+    with_pictures(tmp_path)
 
     def plant(exhibit: str, change: Change, /, **wanted: str) -> Path:
         every = lines(exhibit, tmp_path)

@@ -5,8 +5,10 @@ import shutil
 import subprocess
 import tempfile
 from html import unescape
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -14,8 +16,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
 
+from gladius.validate import InputError
 from reproduce import exhibits
-from reproduce.drawing import layout
+from reproduce.drawing import layout, notes
 from reproduce.run import GENERATED
 from tests.reproduce.smoke_results import failed, faults, is_cut, written
 
@@ -203,13 +206,66 @@ def test_negative_control_words_too_long_are_cut(tmp_path: Path, times: int, cut
 
 
 def test_negative_control_a_figure_not_fit_for_print(tmp_path: Path) -> None:
-    figure = layout.new_figure(layout.PAGE, 3.0)
+    figure = layout.new_figure(layout.WIDTH, 3.0)
     panels = figure.subplots(1, 2)
     layout.words(panels[0], "tau_1 / tau_2", title="first")
-    layout.save(figure, tmp_path, "figure")
+    layout.save(figure, tmp_path, "figure_1")
     assert faults(figure) == []
-    figure.suptitle("a result")
     panels[0].set_title("first", loc="left")
     panels[1].set_xlabel("tau_1", fontsize=6)
-    found = ["small: tau_1", "of the code: tau_1", "panels without letters", "a title"]
-    assert faults(figure) == found
+    assert faults(figure) == ["small: tau_1", "of the code: tau_1", "panels without letters"]
+    panels[1].remove()
+    assert faults(figure) == ["a title of the only panel"]
+
+
+def test_every_committed_figure_says_its_message_and_its_pages_too() -> None:
+    """A title is drawn where the numbers show it; the page's text is read off the picture."""
+    lines = pd.read_csv(notes.ALTS, index_col="file", keep_default_na=False)
+    assert list(lines.index) == FIGURES
+    page = (GENERATED / "EXHIBITS.md").read_text("utf-8")
+    for name, (title, rest) in lines.iterrows():
+        said = r"[\d.,\-]+( of \d+)?".join(map(re.escape, re.split(r"\{\w+\}", title)))
+        assert title
+        assert re.fullmatch(rf"{said}\. {re.escape(rest)}", notes.alt(GENERATED / name))
+    assert set(re.findall(r'alt="(.+?)"', page)) <= {notes.alt(GENERATED / x) for x in FIGURES}
+
+
+def test_a_message_is_drawn_with_its_numbers_or_not_at_all(tmp_path: Path) -> None:
+    for said, text in (({"until": 7}, "stays in his estimate's band up to 7 thousand"), (None, "")):
+        figure = layout.new_figure(layout.WIDTH, 3.0)
+        layout.save(figure, tmp_path, "rust", said)
+        title = " ".join(figure.get_suptitle().split())
+        assert text in title
+        assert bool(title) == bool(text)
+        assert notes.alt(tmp_path / "rust.png").startswith(title or "Probability")
+    with pytest.raises(InputError, match="not drawn yet"):
+        notes.alt(tmp_path / "figure_1.png")
+
+
+HEIGHTS = st.lists(st.integers(-300, 300).map(lambda k: k / 100), min_size=1, max_size=4)
+
+
+@settings(max_examples=20)  # drawing is slow
+@given(HEIGHTS, st.sampled_from(["linear", "log"]), st.booleans())
+def test_labels_stand_at_the_ends_of_their_lines_and_none_covers_another(
+    powers: list[float], scale: str, two_lines: bool
+) -> None:
+    figure = layout.new_figure(layout.WIDTH, 3.8)
+    axes = figure.subplots()
+    for k, power in enumerate(powers):
+        end = 10.0**power if scale == "log" else power
+        axes.plot([0, 1, 2], [1.0, end, np.nan], label=f"line {k}" + "\nmore" * two_lines)
+    axes.set_yscale(scale)
+    axes.set_ylim(*((1e-3, 1e3) if scale == "log" else (-3.0, 3.0)))
+    layout.label_lines(axes)
+    figure.draw_without_rendering()
+    low, high = axes.get_window_extent().intervaly
+    boxes = {t.get_text().partition("\n")[0]: t.get_window_extent() for t in axes.texts}
+    assert list(boxes)
+    assert len(boxes) == len(powers)
+    for (k, power), (j, other) in product(enumerate(powers), repeat=2):
+        one, two = boxes[f"line {k}"], boxes[f"line {j}"]
+        assert k == j or one.y1 <= two.y0 or two.y1 <= one.y0
+        assert not power < other or one.y0 < two.y0
+    if len(powers) == 1:
+        assert (one.y0 + one.y1) / 2 == pytest.approx(low + (high - low) * (power + 3) / 6, abs=4)

@@ -17,6 +17,7 @@ from reproduce.engine.provenance import ROOT
 from reproduce.pages import findings, numbers, readme
 from reproduce.paper.published import PUBLIC
 from reproduce.run import GENERATED
+from tests.reproduce.smoke_results import with_pictures
 
 READ = (
     *(
@@ -49,7 +50,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             frame["value"] *= np.linspace(2.0, 9.0, len(frame))
             frame["se"] *= 3
         frame.to_csv(folder / f"{name}.csv", index=False)
-    return folder
+    return with_pictures(folder)
 
 
 def test_an_effect_is_read_from_the_exhibits_that_it_names(changed: Path) -> None:
@@ -80,17 +81,15 @@ def test_the_findings_are_read_and_say_their_limits(changed: Path) -> None:
 
 
 def test_the_figures_of_the_findings_have_their_alternative_texts() -> None:
-    lines = pd.read_csv(notes.ALTS, index_col="file", keep_default_na=False)
-    alts = (lines["title"] + " " + lines["alt"]).str.strip()
     found = re.findall(r'<img src="\./(.+?)".* alt="(.+?)">', rendered("findings.md", GENERATED))
-    assert len(found) == 4
-    assert [text for _, text in found] == [alts[file] for file, _ in found]
+    assert len(found) == 6
+    assert [text for _, text in found] == [notes.alt(GENERATED / file) for file, _ in found]
 
 
 def test_a_verdict_that_changes_stops_the_sentence_that_states_it(tmp_path: Path) -> None:
     for name in READ:
         shutil.copy(GENERATED / f"{name}.csv", tmp_path)
-    ledger = pd.read_csv(tmp_path / "claims.csv", dtype=str)
+    ledger = pd.read_csv(with_pictures(tmp_path) / "claims.csv", dtype=str)
     is_stated = ledger["id"].eq("prop:linConvergence.two-sided-PL")
     ledger.assign(verdict=ledger["verdict"].mask(is_stated, "holds")).to_csv(
         tmp_path / "claims.csv", index=False
