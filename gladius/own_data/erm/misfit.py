@@ -6,7 +6,7 @@ observations those of the bins of each input, selected or not, and of the cells 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from scipy.special import chdtrc, log_softmax, xlogy
 
 from gladius.model.estimate import FAR_OFF
 from gladius.panel.record import Counts, Integers, index_rows
+from gladius.panel.ties import TIE
 from gladius.validate import Array
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 BINS = 20  # of an input
 BINS_OF_PAIR, VALUES = 6, 12  # of an input beside another; values up to which each has its own
 BINS_ALONG = 40  # of a sum or difference of two inputs: in 20 a thin band is diluted
+MOST_PAIRED = 40  # columns up to which all pairs are tested, and as many pairs with more
+BLOCK = 50_000  # rows whose products are formed at once
 REPEATS = 4  # observations of a pair of values, from which pairs are looked at and not those
 DOUBTFUL = 1e-4  # p-value of a warning, over the number of inputs
 REJECTED = 1e-8  # p-value of a status that is not ok
@@ -127,7 +130,12 @@ def deviations(
 
 
 def pair_p_values(
-    inputs: Inputs, columns: Sequence[Sequence[int]], of_rows: Deviations, sample: slice
+    inputs: Inputs,
+    columns: Sequence[Sequence[int]],
+    of_rows: Deviations,
+    sample: slice,
+    residuals: Sequence[Array] = (),
+    always: Collection[int] = (),
 ) -> dict[tuple[int, int], float]:
     """For each pair of columns, by position, the least p-value of its tests, times their number.
 
@@ -136,12 +144,18 @@ def pair_p_values(
     columns is in no coarse cell alone. A fine cell has few observations, and in 10,000 such a band
     was not seen. Two columns with more than VALUES values are therefore tested along `sums` too.
 
+    Beyond MOST_PAIRED columns as many pairs as those have are tested: the pairs of `always`, and
+    those of the largest `products` with the residuals. A p-value below a bar for all pairs is one
+    for those tested, whichever these are.
+
     Args:
         inputs: all of them.
         columns: features of each column, more than one for a categorical one.
         of_rows: of each observation. Where a pair of values has REPEATS of them, its tests are of
             their sums by the pair, which are taken once.
         sample: which of them are the sample of the inputs.
+        residuals: (n,) each, of choices and of next values.
+        always: columns, by position, all of whose pairs are tested.
     """
     n = len(inputs.states)
     levels = [index_rows([inputs.states[:, list(of)]]) for of in columns]
@@ -150,8 +164,14 @@ def pair_p_values(
         for size in ((BINS_OF_PAIR, VALUES), (BINS, BINS))
     )
     has_many = [len(of) == 1 and len(np.unique(inputs.sample[:, of])) > VALUES for of in columns]
-    found = {}
-    for i, j in combinations(range(len(columns)), 2):
+    found, pairs = {}, list(combinations(range(len(columns)), 2))
+    most = MOST_PAIRED * (MOST_PAIRED - 1) // 2
+    if len(pairs) > most:
+        largest = products(coarse, [len(of) > 1 for of in columns], residuals)
+        largest[np.ix_(list(always), list(always))] = np.inf
+        size_of = np.array([largest[pair] for pair in pairs])
+        pairs = [pairs[k] for k in np.sort(np.argsort(-size_of, kind="stable")[:most])]
+    for i, j in pairs:
         (x, (of_x,)), (y, (of_y,)) = levels[i], levels[j]
         of, some, times = of_rows, sample, None
         cells, small = (bins[i] * (bins[j].max() + 1) + bins[j] for bins in (coarse, fine))
@@ -175,6 +195,37 @@ def _of_groups(bins: Integers, group: Integers, size: int) -> Integers:
     found: Integers = np.zeros(size, dtype=np.int64)
     found[group] = bins
     return found
+
+
+def products(
+    bins: Sequence[Integers], is_nominal: Sequence[bool], residuals: Sequence[Array]
+) -> Array:
+    """(K, K) how far, at most of all residuals e, sums of e f(x_i) g(x_j) are squared above chance.
+
+    In standard deviations of a chi-square with a degree of freedom for each f and g. These have
+    mean 0 and variance 1: straight and curved in the number of the bin, or one for each value of a
+    categorical column. All pairs take one product of matrices, and the rows are read once.
+    """
+    features: list[Array] = []  # (bins, functions) of each column
+    for codes, nominal in zip(bins, is_nominal, strict=True):
+        share = np.bincount(codes) / len(codes)
+        powers = np.eye(len(share)) if nominal else np.vander(np.linspace(-1, 1, len(share)), 3)
+        root = np.sqrt(share)[:, None]
+        basis, size, _ = np.linalg.svd(root * (powers - share @ powers), full_matrices=False)
+        features.append(basis[:, size > TIE * max(size[0], 1e-300)] / np.maximum(root, 1e-300))
+    widths = np.array([one.shape[1] for one in features])
+    starts, total = np.cumsum(widths) - widths, np.zeros((len(residuals), *[widths.sum()] * 2))
+    for start in range(0, len(bins[0]), BLOCK):
+        rows = slice(start, start + BLOCK)
+        table = np.concatenate([of[x[rows]] for of, x in zip(features, bins, strict=True)], axis=1)
+        for of_residual, e in zip(total, residuals, strict=True):
+            of_residual += table.T @ (e[rows, None] * table)
+    freedom, largest = np.outer(widths, widths), np.full([len(bins)] * 2, -np.inf)
+    for of_residual, e in zip(total, residuals, strict=True):
+        squares = of_residual**2 / max(float(e @ e), 1e-300)
+        blocks = np.add.reduceat(np.add.reduceat(squares, starts, axis=0), starts, axis=1)
+        largest = np.maximum(largest, (blocks - freedom) / np.sqrt(2 * freedom))
+    return largest
 
 
 def sums(

@@ -1,5 +1,6 @@
 """What a fit is held against: the choices along each input, their certainty, and frequencies."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 from scipy.optimize import brentq
-from scipy.special import log_softmax, xlogy
+from scipy.special import expit, log_softmax, xlogy
 
 from gladius.own_data.erm import misfit as trust
 from gladius.own_data.erm.observations.features import Inputs, sampled
 from gladius.panel.record import Counts, index_rows
+from gladius.validate import Array
 
 
 def misfits(states: np.ndarray, actions: np.ndarray, policy: np.ndarray) -> tuple[int, ...]:
@@ -242,6 +244,82 @@ def test_a_thin_band_is_seen_along_a_sum_or_a_difference(
     assert found(chance < 0.5) > 0.01
     monkeypatch.setattr(trust.Deviations, "p_of_choices", lambda *_: 0.01)
     assert found(chance < 0.5) == pytest.approx(0.07)
+
+
+def sixty(seed: int) -> Array:
+    """Half of them normal and half of three values, one with a heavy tail."""
+    rng = np.random.default_rng(seed)
+    x = np.append(rng.normal(size=(5_000, 30)), rng.integers(0, 3, (5_000, 30)), axis=1)
+    x[:, 5] = np.exp(2 * x[:, 5])
+    return x
+
+
+def tested(x: Array, chance: Array, expected: Array, seed: int) -> dict[tuple[int, int], float]:
+    """p-values of pairs of columns where (n,) chances of action 0 are those of a fit of 1/2."""
+    rng = np.random.default_rng(seed)
+    actions = (rng.random(len(x)) >= chance).astype(np.int64)
+    residual = rng.normal(size=len(x)) + expected
+    choices = trust.deviations(actions, np.full((len(x), 2), 0.5), [0])
+
+    def of_choices(cells: Any) -> float:
+        return trust.p_value(cells, choices, excess=True)
+
+    def of_values(cells: Any) -> float:
+        return trust.value_p_value(cells, actions, residual, 0.95)
+
+    columns = [(k,) for k in range(x.shape[1])]
+    residuals = [choices[0][0], *(residual * (actions == a) for a in (0, 1))]
+    return trust.pair_p_values(Inputs.of(x), columns, of_choices, of_values, residuals, [0, 1])
+
+
+@pytest.mark.parametrize("kind", ["product", "corner", "band", "next value"])
+def test_of_sixty_columns_the_pair_that_matters_is_found(kind: str) -> None:
+    """It was not looked at where neither column was selected."""
+    x = sixty(3)
+    chance, expected = np.full(len(x), 0.5), np.zeros(len(x))
+    pair = {"product": (7, 23), "corner": (7, 57), "band": (7, 11), "next value": (29, 31)}[kind]
+    one, other = x[:, pair].T
+    if kind == "product":
+        chance = expit(-0.4 * one * other)
+    elif kind == "corner":
+        chance = np.where((one > 0) != (other > 1), 0.57, 0.46)
+    elif kind == "band":
+        chance = np.where(np.abs(one - other) < 0.1, 0.85, 0.48)
+    else:
+        expected = 0.3 * np.sign(one) * (other - 1)
+    found = tested(x, chance, expected, 4)
+    assert len(found) == 40 * 39 // 2  # as many as of forty columns
+    assert (0, 1) in found  # selected, whatever they say
+    assert min(found, key=lambda one: found[one]) == pair
+    assert found[pair] < trust.DOUBTFUL / (60 * 59 // 2)
+
+
+def test_of_sixty_columns_no_pair_of_a_right_fit_is_doubtful() -> None:
+    """Three data sets at a ten-thousandth each: one in 3,000 such tests would fail by chance."""
+    half, none = np.full(5_000, 0.5), np.zeros(5_000)
+    least = [min(tested(sixty(seed), half, none, seed).values()) for seed in range(3)]
+    assert min(least) > trust.DOUBTFUL / (60 * 59 // 2)
+
+
+@given(arrays(np.int64, (40, 3), elements=st.integers(0, 3)), arrays(float, 40, elements=NUMBERS))
+def test_products_are_a_chi_square_of_values_and_the_order_of_blocks_does_not_matter(
+    codes: Any, e: Array
+) -> None:
+    """Of categories it is the sum over cells of squared residuals; by a plain loop."""
+    bins = [np.unique(column, return_inverse=True)[1] for column in codes.T]
+    assume(all(bins_of.max() > 0 for bins_of in bins) and np.any(e))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trust, "BLOCK", 7)
+        found = trust.products(bins, [True] * 3, [e])
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        x, y = bins[i], bins[j]
+        total = 0.0
+        for a, b in product(range(x.max() + 1), range(y.max() + 1)):
+            f, g = (x == a) - np.mean(x == a), (y == b) - np.mean(y == b)
+            total += (e @ (f * g)) ** 2 / (np.mean(x == a) * np.mean(y == b))
+        freedom = x.max() * y.max()
+        expected = (total / (e @ e) - freedom) / np.sqrt(2 * freedom)
+        assert found[i, j] == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("share", [0.99, 1.01])

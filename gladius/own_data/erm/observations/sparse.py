@@ -94,7 +94,6 @@ TOGETHER = (
 )
 MOST_TOGETHER = 3  # inputs or pairs along which choices differ, that r and zeta get in cells
 JOINED = (2, 4)  # inputs of zeta that are joined where the level of V is rejected
-MOST_PAIRED = 40  # columns up to which all pairs are tested
 ROUNDS = 4  # of the selection of zeta's inputs
 NO_EFFECT = "r-hat does not depend on {}: no test finds that it does; a method with a form keeps it"
 LONELY = (
@@ -345,8 +344,7 @@ def misfits(
     """p-values by input, and by the names of two columns; and the doubtful ones, with their inputs.
 
     The doubtful are in order. A pair is dropped if one of its two inputs is doubtful alone, with a
-    p-value no larger. Beyond MOST_PAIRED columns the pairs are of those selected. `policy` is
-    (S, A).
+    p-value no larger. `policy` is (S, A).
     """
     rows, phi, seen = fit.risk.rows, fit.risk.block.phi, data.followed
     at, actions = policy[rows.state_index.numpy(force=True)], data.actions
@@ -359,22 +357,28 @@ def misfits(
     residual = (fit.v[rows.next_index] * rows.continues - own).numpy(force=True)
     columns = data.features_of_columns
     tested = [name for name, of in columns.items() if np.any(inputs.varies[list(of)])]
-    if len(tested) > MOST_PAIRED:
-        tested = [name for name in tested if set(columns[name]) & set(selected)]
-    residual, size = residual[seen], np.count_nonzero(seen)
+    choices = trust.deviations(actions, at, rows.others)
+    residual_seen, size = residual[seen], np.count_nonzero(seen)
     of_rows = trust.Deviations(
         np.ones(len(actions)),
-        trust.deviations(actions, at, rows.others),
+        choices,
         np.flatnonzero(seen),
         actions[seen],
-        (np.ones(size), residual, residual**2),
+        (np.ones(size), residual_seen, residual_seen**2),
         rows.discount,
     )
-    of_columns = [columns[name] for name in tested]
-    pairs = trust.pair_p_values(inputs, of_columns, of_rows, sampled(len(actions)))
+    pairs = trust.pair_p_values(
+        inputs,
+        [columns[name] for name in tested],
+        of_rows,
+        sampled(len(actions)),
+        [e for e, _ in choices] + [seen * residual * (actions == a) for a in rows.actions],
+        [i for i, name in enumerate(tested) if set(columns[name]) & set(selected)],
+    )
+    number = max(1, len(tested) * (len(tested) - 1) // 2)
     for (i, j), p in pairs.items():
         pair = tested[i], tested[j]
-        found[pair], bars[pair] = p, trust.DOUBTFUL / len(pairs)
+        found[pair], bars[pair] = p, trust.DOUBTFUL / number
         members[pair] = (*columns[pair[0]], *columns[pair[1]])
     keys = [key for key in found if found[key] < bars[key]]
     keys = [keys[i] for i in ranking([found[key] for key in keys])] if keys else []
