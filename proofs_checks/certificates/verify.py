@@ -18,7 +18,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,7 +95,7 @@ class Number:
     """A sum of coefficient times monomial. Coefficients that are floats do not come from `read`."""
 
     def __init__(self, terms: dict[Monomial, Any]) -> None:
-        self.terms = {monomial: c for monomial, c in terms.items() if c != 0}
+        self.terms = {monomial: c for monomial, c in terms.items() if c}
         atoms = {a for monomial in self.terms for a, _ in monomial}
         self.free = frozenset().union(*(ATOMS[a].free for a in atoms))
         self.constant = None if atoms else self.terms.get((), Fraction(0))
@@ -103,7 +103,7 @@ class Number:
     def __add__(self, other: "Number") -> "Number":
         terms = dict(self.terms)
         for monomial, c in other.terms.items():
-            terms[monomial] = terms.get(monomial, 0) + c
+            terms[monomial] = terms[monomial] + c if monomial in terms else c
         return Number(terms)
 
     def __mul__(self, other: "Number") -> "Number":
@@ -115,7 +115,7 @@ class Number:
                 for a, e in second:
                     powers[a] = powers.get(a, 0) + e
                 monomial = tuple(sorted((a, e) for a, e in powers.items() if e))
-                terms[monomial] = terms.get(monomial, 0) + c * d
+                terms[monomial] = terms[monomial] + c * d if monomial in terms else c * d
                 if size(terms[monomial]) > BITS:
                     raise RejectedError(f"a coefficient of more than {BITS} bits")
         return Number(terms)
@@ -140,6 +140,7 @@ def size(c: Any) -> int:
     return 0 if isinstance(c, float) else c.numerator.bit_length() + c.denominator.bit_length()
 
 
+@lru_cache(typed=True)  # else the float 1.0 would be the Fraction 1
 def number(value: Any) -> Number:
     return Number({(): Fraction(value) if isinstance(value, int) else value})
 

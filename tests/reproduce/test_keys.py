@@ -206,28 +206,35 @@ def entered(cell: Cell) -> set[tuple[str, str]]:
     Imports are not traced: what a module does when it is imported is in its effects, and its
     definitions count where they are used.
     """
-    codes: set[tuple[str, Any]] = set()
+    codes: dict[int, tuple[str, Any]] = {}
     importing = [0]
 
-    def trace(frame: Any, event: str, argument: object) -> None:
-        if event in ("call", "return") and frame.f_code.co_name == "<module>":
-            importing[0] += 1 if event == "call" else -1
-        elif event == "call" and not importing[0]:
-            name = str(frame.f_globals.get("__name__"))
-            if name.partition(".")[0] in CODE and frame.f_code.co_filename[0] != "<":
-                codes.add((name, frame.f_code))
+    def imported(frame: Any, event: str, argument: object) -> Any:
+        importing[0] -= event == "return"
+        return imported
+
+    def trace(frame: Any, event: str, argument: object) -> Any:
+        if frame.f_code.co_name == "<module>":
+            importing[0] += 1
+            frame.f_trace_lines = False
+            return imported
+        if not importing[0]:
+            codes[id(frame.f_code)] = str(frame.f_globals.get("__name__")), frame.f_code
+        return None
 
     function = cell.function()
     with warnings.catch_warnings():
         for text in (".* lies outside the .* observed", "anchor_action: "):
             warnings.filterwarnings("ignore", text)  # of smoke data
-        sys.setprofile(trace)
+        sys.settrace(trace)
         try:
             function(cell)
         finally:
-            sys.setprofile(None)
+            sys.settrace(None)
     found: set[tuple[str, str]] = set()
-    for module, code in codes:
+    for module, code in codes.values():
+        if module.partition(".")[0] not in CODE or code.co_filename[0] == "<":
+            continue
         found.add((module, owner(module, code)))
         if "<lambda>" in code.co_name or code.co_name[0] != "<":
             read = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
@@ -241,12 +248,14 @@ def is_of_project(module: str, name: str) -> bool:
     return name in vars(sys.modules[module]) and not isinstance(value, GenericAlias | TypeVar)
 
 
+parsed = cache(lambda path: ast.parse(Path(path).read_bytes()))
+
+
 @cache
 def owner(module: str, code: Any) -> str:
     """The name of the module's definition that a code stands in."""
-    tree = ast.parse(Path(code.co_filename).read_bytes())
     line = code.co_firstlineno
-    for node in tree.body:
+    for node in parsed(code.co_filename).body:
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
         if first <= line <= int(node.end_lineno or 0):
             target = getattr(node, "targets", [getattr(node, "target", None)])[0]
