@@ -17,6 +17,7 @@ from reproduce.cells import public_fits
 from reproduce.cells.converging import DESIGNS, TRAJECTORIES
 from reproduce.cells.fits import TRAJECTORIES as SIZES
 from reproduce.cells.public_trainings import EPOCHS, batch_of
+from reproduce.engine.provenance import ROOT
 from reproduce.exhibits import converging, table_4
 from reproduce.pages import trainings
 from reproduce.pages.numbers import Numbers, printed, ratios
@@ -30,6 +31,7 @@ from reproduce.paper.verdicts import Comparison, OnTarget
 
 Sizes = tuple[int, ...]  # numbers of trajectories
 NO_BIAS, SAME = 1e-20, 1e-9  # of a loss at Q*, and of a density: rounding alone
+BENCHMARKS = ROOT / "reproduce" / "templates" / "benchmarks.csv"
 LUNAR_LANDER = "LunarLander-v3"  # the paper has version 2, which is withdrawn
 # what the letter calls right: Theorem 11, Lemma 8 and Lemma 10
 LETTER = ("thm:bothPL", "lem:BE_PL", "lem:zeta_empirical_pl")
@@ -703,6 +705,24 @@ def scale(numbers: Numbers) -> Scale:
     return Scale(samq["row"][samq["status"].eq("ok")].astype(int).max(), largest)
 
 
+def benchmarks(_: Numbers) -> list[list[str]]:
+    """Lines of a table: what grows, its size, observations, the fit, CPU-s, times reading."""
+    frame = pd.read_csv(BENCHMARKS)
+    frame["what"] = frame["what"].where(~frame["what"].duplicated(), "")
+    frame["times"] = frame["cpu"] / frame["read"]
+    of = {"size": "{:,}".format, "rows": "{:,}".format, "cpu": two_digits, "times": two_digits}
+    columns = ["what", "size", "rows", "fit", "cpu", "times"]
+    return [
+        [of.get(name, str)(x) for name, x in zip(columns, line, strict=True)]
+        for line in frame[columns].to_numpy().tolist()
+    ]
+
+
+def two_digits(x: float) -> str:
+    """Two significant digits, without an exponent."""
+    return f"{float(f'{x:.2g}'):,g}"
+
+
 # a template calls these by their names
 FACTS = (
     *(convergence, descent, double_sampling, figure_1, table_2),
@@ -710,6 +730,7 @@ FACTS = (
         accounts,
         accuracy,
         as_printed,
+        benchmarks,
         brackets,
         digits,
         exact_step,

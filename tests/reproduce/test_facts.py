@@ -701,3 +701,20 @@ def test_the_longest_exhibit_and_the_kinds_are_those_of_the_manifests() -> None:
         files = list(manifests[described["name"]]["files"])
         assert described["pictures"] == [x for x in files if Path(x).suffix == ".png"]
         assert described["linked"] == [x for x in files if Path(x).suffix not in (".tex", ".pdf")]
+
+
+def test_a_benchmark_is_in_times_of_reading_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [
+        "what,size,fit,rows,read,cpu",
+        "rows,1000,nfxp,1000,0.1,0.25",
+        "rows,2000,ccp,2000,0.02,3",
+    ]
+    (tmp_path / "benchmarks.csv").write_text("\n".join([*lines, "states,20,BC,40000,1,0.5"]))
+    monkeypatch.setattr(facts, "BENCHMARKS", tmp_path / "benchmarks.csv")
+    assert facts.benchmarks(Numbers(GENERATED)) == [
+        ["rows", "1,000", "1,000", "nfxp", "0.25", "2.5"],
+        ["", "2,000", "2,000", "ccp", "3", "150"],
+        ["states", "20", "40,000", "BC", "0.5", "0.5"],
+    ]
