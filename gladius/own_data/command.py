@@ -28,6 +28,7 @@ from gladius.model.state_anchor import read_anchor_action
 from gladius.own_data.door import fit
 from gladius.own_data.results.results import Results
 from gladius.own_data.results.summary import lines_of
+from gladius.panel.anchor import nearest
 from gladius.panel.record import Transitions, distinct_rows, index_rows
 from gladius.register import METHODS, needs
 from gladius.validate import InputError, MissingError, needs_torch
@@ -67,6 +68,8 @@ def parser() -> argparse.ArgumentParser:
     cli.add_argument("--anchor-action", required=True, help=helped)
     cli.add_argument("--anchor-reward", type=float, required=True, help="its reward, known")
     cli.add_argument("--discount", type=float, required=True, help="beta")
+    helped = "a column of 1 and 0: whether the action, by name or number, is available; repeat it"
+    cli.add_argument("--available", action="append", metavar="ACTION=COLUMN", help=helped)
     helped = "a column: how many of a population the row stands for (nfxp, mpec, ccp, plug_in)"
     cli.add_argument("--weights", help=helped)
     cli.add_argument("--freq-weights", help="a column: how often the row was observed")
@@ -86,11 +89,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         names |= {"next_state": given.next_state, "categorical": given.categorical}
         of_rows = {name: getattr(given, name) for name in ("weights", "freq_weights")}
         options |= of_rows
-        names["carry"] = [name for name in of_rows.values() if name]
+        sets = dict(_pair(text) for text in given.available or ())
+        names["carry"] = [name for name in (*of_rows.values(), *sets.values()) if name]
         data = Transitions.from_frame(frame, **names)
-        label = given.anchor_action
-        is_number = label.isdigit() and label not in data.action_names
-        options["anchor_action"] = int(label) if is_number else label
+        options["anchor_action"] = _number_or_name(given.anchor_action, data)
+        if sets:
+            own = {_number_or_name(label, data): name for label, name in sets.items()}
+            options["available"] = own
         if given.function_class is not None:
             options["function_class"] = given.function_class
         with needs_torch("method", given.method):
@@ -104,10 +109,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"python -m gladius: {error}", file=sys.stderr)
         return 2
-    states = distinct_rows(data.states)[0]
+    states = observed = distinct_rows(data.states)[0]
     if len(states) > MOST_STATES:
         print(GRID.format(len(states)), file=sys.stderr)
         states = distinct_rows(lines_of(data, GRID_VALUES)[1])[0]
+        if sets:  # whose columns say nothing of other states
+            states = distinct_rows(observed[nearest(observed, states)])[0]
     rewards = estimate.reward_frame(states)
     if given.out is None:
         rewards.to_csv(sys.stdout, index=False)
@@ -166,6 +173,20 @@ def remarks(data: Transitions, estimate: Results, needed: Sequence[str]) -> Iter
         f" {diagnostics.iterations:,} iterations, {diagnostics.nll:.4f} nats per choice,"
         f" {diagnostics.cpu_seconds:.3f} s"
     )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """The action and the column of `--available`."""
+    action, sign, column = text.partition("=")
+    if not (action and sign and column):
+        hint = "give ACTION=COLUMN, such as replace=allowed; other actions are always available"
+        raise InputError("available", text, hint)
+    return action, column
+
+
+def _number_or_name(label: str, data: Transitions) -> int | str:
+    """An action as the command was given it."""
+    return int(label) if label.isdigit() and label not in data.action_names else label
 
 
 def _read(path: Path, out: Path | None) -> pd.DataFrame:

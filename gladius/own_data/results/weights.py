@@ -5,7 +5,8 @@
 - Sampling weights say how many of a population a row stands for, as in a survey that oversampled.
   The estimate maximises sum_i w_i log pi(a_i | s_i), at transition probabilities that are weighted
   frequencies. Only ratios matter: the mean weight is set to one. The errors are those of the
-  sandwich: observation i adds w_i times its influence to theta-hat - theta.
+  sandwich: observation i adds w_i times its influence to theta-hat - theta. Where there are choice
+  sets, pi is the probability within that of s.
 
 Source: Cameron and Trivedi (2005), Section 24.3; Wooldridge (1999), Econometrica 67, 1385-1406.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -21,7 +23,7 @@ import numpy as np
 
 from gladius.baselines import ccp, mpec, nfxp
 from gladius.model import inversion
-from gladius.model.choice_sets import fits_within_sets, sets_of
+from gladius.model.choice_sets import OfSet, fits_within_sets, plug_in, sets_of
 from gladius.model.estimate import Estimate, Fit
 from gladius.model.frequencies import check_support, empirical_transition_probabilities
 from gladius.model.increments import PooledIncrements
@@ -169,8 +171,6 @@ def fits_with_weights(
 
         own = of_states if name == "profiled_erm" else function
         return fits_within_sets(name, own, data, anchor, discount, options)
-    if sets_of(data[0]) is not None:
-        raise InputError("weights", weights, "give them without available=, or freq_weights=")
     takes = name in TAKE and not options.get("finite_dependence")
     if not takes or isinstance(anchor, StateAnchor):
         hint = f"sampling weights are for {', '.join(TAKE)}, without finite_dependence and with"
@@ -178,6 +178,18 @@ def fits_with_weights(
         raise InputError("weights", weights, f"{hint}, if the weights are whole numbers of rows")
     if name == "plug_in":
         return [_plug_in(rows, weights, anchor, discount) for rows in data]
+    return fit_sets(name, partial(_forms, name, weights), data, anchor, discount, options)
+
+
+def _forms(
+    name: str,
+    weights: str,
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    **options: Any,
+) -> list[Estimate]:
+    """The estimates of a method with a form of the reward."""
     form = {key: options.get(key) for key in ("reward", "transition")}
     estimates, start = [], options.get("start")
     for r, rows in enumerate(data):
@@ -197,7 +209,8 @@ def _fit(name: str, model: Model, start: Array, stages: int | None) -> Fit:
     given = model.transition, model.design, model.offset, model.discount
     if name == "nfxp":
         return nfxp.fit_counts(model.visits, *given, start=start[None]).fit(0, model)
-    policy = inversion.choice_frequencies(model.visits, model.states)
+    frequencies = inversion.choice_frequencies(model.visits, model.states)
+    policy = ccp.within(frequencies, model.offset)
     most = ccp.MAX_STAGES if stages is None else stages
     fitted = ccp.nested_pseudo_likelihood(model.visits, policy, *given, stages=most)
     return fitted.fit(model, stages)
@@ -207,8 +220,12 @@ def _plug_in(data: Transitions, name: str, anchor: Anchor, discount: float) -> E
     """The plug-in of one data set."""
     rows = group(data)
     check_support(rows)
-    counts = counts_of(data, rows.states, name)
-    (found,) = inversion.fit_counts(counts, anchor, discount)
+    counts, sets = counts_of(data, rows.states, name), sets_of(data)
+    if sets is None:
+        (found,) = inversion.fit_counts(counts, anchor, discount)
+    else:
+        (found,) = plug_in(counts, anchor, discount, sets)
+        found = replace(found, q_function=OfSet(found.q_function, sets, -np.inf))
     assert isinstance(found.basis, FreeBasis)
     return replace(found, basis=SampledFree(**vars(found.basis), rows=rows))
 

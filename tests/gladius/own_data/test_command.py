@@ -3,7 +3,7 @@
 import re
 import sys
 from importlib.util import find_spec
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -325,6 +325,56 @@ def test_a_parquet_file_that_is_not_whole_is_refused(drawn):
         except InputError as error:
             said = f"{error.field}: {error.hint}"
     assert said.startswith("table: this is no Parquet file")
+
+
+def lawful(paths):
+    """Buses that have to be replaced at mileage 4, with a column that says so, and names."""
+    data = gladius.BusEngine(dummies=2).simulate(paths, np.random.default_rng(0))
+    frame = data.to_frame().query("s0 < 5").rename(columns={"s0": "mileage"})
+    frame["may"] = (frame["mileage"] < 4).astype(int)
+    frame["choice"] = np.where(frame["action"] * frame["may"] < frame["may"], "keep", "replace")
+    return frame
+
+
+@pytest.mark.filterwarnings("ignore:.*gaps", "ignore:.*never seen to be followed")
+def test_available_names_the_column_of_an_action(tmp_path, capsys):
+    path, frame = tmp_path / "choices.csv", lawful(60)
+    asked = ["--state", "mileage", "--categorical", "choice", "--anchor-action", "replace"]
+    asked += [*KEYS[2:], "--action", "choice", "--method", "nfxp", "--weights", "w"]
+    frame.assign(w=1.0 + frame["id"] % 2).to_csv(path, index=False)
+    names = {"state": ["mileage"], "action": "choice", "id": "id", "time": "period"}
+    data = Transitions.from_frame(
+        pd.read_csv(path), **names, categorical=["choice"], carry=["may", "w"]
+    )
+    known = KNOWN | {"anchor_action": "replace", "available": {"keep": "may"}, "weights": "w"}
+    form = gladius.model.reward_form.linear_in_features(2, 1, -5.0, ["mileage"])
+    expected = gladius.fit(data, "nfxp", reward=form, **known)
+    for action in ("keep", "0"):
+        assert main([str(path), *asked, "--available", f"{action}=may"]) == 0
+        printed, _ = capsys.readouterr()
+        table = pd.read_csv(StringIO(printed))
+        at = table[["mileage"]].to_numpy(dtype=float)
+        np.testing.assert_allclose(table["reward"], expected.reward(at, table["action"].to_numpy()))
+        last = table.query("mileage == 4 and action == 0")
+        assert last["probability"].tolist() == [0.0]
+    for wrong, hint in (("may", "ACTION=COLUMN"), ("keep=might", "might"), ("sell=may", "sell")):
+        assert main([str(path), *asked, "--available", wrong]) == 2
+        assert hint in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:.*gaps", "ignore:.*never seen to be followed")
+def test_available_with_many_states_tells_of_observed_ones(tmp_path, capsys):
+    path, frame = tmp_path / "choices.csv", lawful(20)
+    asked = ["--state", "mileage", "--state", "s1", "--state", "s2", "--anchor-action", "1"]
+    asked += [*KEYS[2:], "--action", "taken", "--available", "0=may"]
+    frame.assign(taken=(frame["choice"] == "replace").astype(int)).to_csv(path, index=False)
+    assert main([str(path), *asked]) in (0, 1)
+    printed, said = capsys.readouterr()
+    assert "states are too many to read" in said
+    table = pd.read_csv(StringIO(printed))
+    assert 20 < len(table) / 2 <= 3 * GRID_VALUES
+    columns = ["mileage", "s1", "s2"]
+    assert len(table.merge(frame[columns].drop_duplicates(), on=columns)) == len(table)
 
 
 def test_weights_are_columns_of_the_table(choices, tmp_path, capsys):

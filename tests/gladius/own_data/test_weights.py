@@ -1,5 +1,6 @@
 """Frequency weights are rows written again; sampling weights have the errors of a sandwich."""
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -88,6 +89,61 @@ def test_sampling_weights_have_the_estimate_of_rows_written_so_often(
     assert weighted.score() == pytest.approx(-weighted.diagnostics.nll)
     plain = gladius.fit(DATA, method, **KNOWN, **options)
     assert np.max(np.abs(plain.params - weighted.params)) > 1e-3, "control"
+
+
+def lawful(buses: int = 20) -> pd.DataFrame:
+    """Nobody may go on from mileage 7; each third bus stands for two."""
+    frame = ENGINE.simulate(buses, np.random.default_rng(2)).to_frame()
+    frame = frame[frame["s0"] < 8].assign(may=lambda f: f["s0"] < 7)
+    frame["action"] = np.where(frame["may"], frame["action"], 1)
+    return frame.assign(path=1.0 + (frame["id"] % 3 == 0))
+
+
+def within(frame: pd.DataFrame, method: str, **options: Any) -> gladius.Results:
+    """A fit in choice sets; a step to a mileage of 8 is left out."""
+    names = NAMES | {"carry": ["may", "path"]}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*gaps|.*no next state follows|.*never seen to be")
+        data = Transitions.from_frame(frame, **names)
+        form = {} if method == "plug_in" else FORM
+        return gladius.fit(data, method, available={0: "may"}, **KNOWN, **form, **options)
+
+
+@pytest.mark.parametrize("method", TAKE)
+def test_sampling_weights_in_choice_sets_have_the_estimate_of_rows_written_so_often(
+    method: str,
+) -> None:
+    frame = lawful()
+    weighted = within(frame, method, weights="path")
+    if method == "plug_in":  # whose pseudo-counts are beside weights with mean one
+        mean = float(frame["path"].mean())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(inversion, "PSEUDO_COUNT", inversion.PSEUDO_COUNT * mean)
+            twice = within(frame, method, freq_weights="path")
+    else:
+        twice = within(frame, method, freq_weights="path")
+    same(weighted, twice)
+    np.testing.assert_array_equal(weighted.q(STATES + 2)[:, 0] == -np.inf, STATES[:, 0] == 5)
+    plain = within(frame, method)
+    assert np.max(np.abs(plain.q(STATES) - weighted.q(STATES))) > 1e-3, "control"
+    equal = within(frame, method, weights=np.full(len(frame), 3.0))
+    errors = equal.reward_errors(STATES), plain.reward_errors(STATES, kind="robust")
+    np.testing.assert_allclose(*errors, rtol=1e-6)
+
+
+def test_errors_of_weights_in_choice_sets_are_those_of_a_jackknife() -> None:
+    """Sums over buses of the squared change of theta-hat with the weight of a bus."""
+    frame, step, total = lawful(80), 1e-3, 0.0
+    for bus in frame["id"].unique():
+        own = step * (frame["id"] == bus)
+        more, less = (
+            within(frame.assign(path=frame["path"] * (1 + h)), "nfxp", weights="path").params
+            for h in (own, -own)
+        )
+        slope = (more - less) / (2 * step)
+        total += np.outer(slope, slope)
+    cov = within(frame, "nfxp", weights="path").cov("cluster")
+    np.testing.assert_allclose(cov * 79 / 80, total, rtol=0.01)  # six rows of a rare pair
 
 
 def test_the_plug_in_with_sampling_weights_is_that_of_weighted_counts() -> None:
