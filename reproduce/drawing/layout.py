@@ -148,7 +148,8 @@ def _escaped(text: object) -> str:
 
 
 def as_html(text: str) -> str:
-    """The Greek letters of HTML as such, with their indices."""
+    """The Greek letters of HTML as such, with their indices, and names in back quotes as code."""
+    text = re.sub("`([^`\n]+)`", r"<code>\1</code>", text)
     text = re.sub(rf"\b({GREEK})(?:_(\d+))?\b", r"&\1;<sub>\2</sub>", text)
     return text.replace("<sub></sub>", "").replace("+-", "&plusmn;")
 

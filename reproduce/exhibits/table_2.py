@@ -178,7 +178,7 @@ def render(results: View, out: Path) -> None:
     short = table.loc[SHORT]
     values = [bound_value(results, row, "iv") for row in results.rows]
     short.loc[("Bound", "r linear, P unknown"), :] = list(map(number, values))
-    layout.write(short, out, f"{NAME}_paper", EXHIBIT.title, notes(f"{NAME}_paper"))
+    layout.write(short, out, f"{NAME}_paper", f"{EXHIBIT.title}, in short", notes(f"{NAME}_paper"))
 
 
 def reason(row: str, column: str, protocol: str) -> str:

@@ -127,27 +127,33 @@ def test_every_page_is_found_by_search_and_has_the_bar_the_version_and_its_conte
     assert {path.relative_to(built.resolve()).as_posix() for path in pages} == searched
     words = {entry["location"]: entry["text"] for entry in found}
     assert "IQ-learn" in " ".join(x for page, x in words.items() if "table_4.html" in page)
+    titles = set()
     for path, page in pages.items():
         text = path.read_text("utf-8")
         (heading,) = re.findall(r'<h1[^>]*>(.*?)(?:<a class="headerlink"|</h1>)', text, re.DOTALL)
         title = re.sub("<[^>]+>", "", unescape(heading)).strip()
         named = f"<title>{title} - GLADIUS, checked {gladius.__version__}</title>"
         assert named in unescape(text), path
+        titles.add(title)
         links = {(path.parent / x).resolve() for x in page.links if x}
         bar = ["index", *(f"{GENERATED}/{x}" for x in ("ANSWERS", "FINDINGS", "EXHIBITS"))]
         bar += [f"{GENERATED}/METHODS", f"{GENERATED}/REPLICATION", "RESPONSE", "api/index"]
         assert links >= {(built / f"{x}.html").resolve() for x in bar}, path
         headings = re.findall('<h2 id="([^"]+)"', text)
         assert {f"#{x}" for x in headings} <= set(page.links), path  # the contents
+    assert len(titles) == len(pages)
     assert (built / "search/search_index.js").is_file()  # which a page reads from a disk
 
 
 def test_no_list_or_table_is_part_of_a_paragraph(built: Path) -> None:
-    """GitHub begins one right under a line of text, whereas Markdown takes it for more of that."""
+    """GitHub begins one right under a line of text, whereas Markdown takes it for more of that.
+
+    Nor do back quotes stand for code in what is HTML already.
+    """
     hidden = re.compile(r"<(pre|code|script|math)\b.*?</\1>|<[^>]+>", re.DOTALL)
     for path in read(built):
         text = hidden.sub("", path.read_text("utf-8"))
-        assert re.findall(r"\n *(?:[-*] \S.*|\| ?-+:? ?\|.*)", text) == [], path
+        assert re.findall(r"\n *(?:[-*] \S.*|\| ?-+:? ?\|.*)|`.*", text) == [], path
 
 
 def test_nothing_is_fetched_and_formulas_are_set(built: Path) -> None:

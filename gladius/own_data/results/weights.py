@@ -178,7 +178,7 @@ def fits_with_weights(
         raise InputError("weights", weights, f"{hint}, if the weights are whole numbers of rows")
     if name == "plug_in":
         return [_plug_in(rows, weights, anchor, discount) for rows in data]
-    return fit_sets(name, partial(_forms, name, weights), data, anchor, discount, options)
+    return fits_within_sets(name, partial(_forms, name, weights), data, anchor, discount, options)
 
 
 def _forms(
