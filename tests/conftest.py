@@ -4,11 +4,15 @@
 
 The time limit of an example is off in both: the first call of a compiled routine, or a busy
 machine, is no failure. Array shapes in signatures are checked at each call.
+
+Each process compiles a loop anew, up to 11 s, so files whose tests compile the same loops for the
+same types run on one worker of pytest-xdist.
 """
 
 import os
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,6 +35,33 @@ settings.register_profile(
     max_examples=5000,
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+LOOPS = (
+    {"gladius/test_author.py", "reproduce/test_exhibits_mileage.py"},
+    {"gladius/test_imitation.py", "reproduce/test_gym_trainings.py"},
+    {"gladius/test_author_baselines.py", "reproduce/test_public_baselines.py"},
+    {
+        "gladius/test_algorithm.py",
+        "reproduce/test_constants.py",
+        "reproduce/test_printed_trainings.py",
+    },
+)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadscope`: a file to a worker, and files that share loops to the same."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    first = {f"tests/{name}": f"tests/{min(of)}" for of in LOOPS for name in of}
+    assert all(config.rootpath.joinpath(path).is_file() for path in first)
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            scope = super()._split_scope(nodeid)
+            return first.get(scope, scope)
+
+    return Scheduling(config, log) if config.getoption("dist") == "loadscope" else None
 
 
 @pytest.fixture
