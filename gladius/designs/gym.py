@@ -2,8 +2,8 @@
 
 The environments are gymnasium's own; CartPole is its vector environment. Features are the
 observations (float32) as float64. All need gymnasium, LunarLander Box2D too
-(`pip install 'gladius-checked[gym]'`). LunarLander is v3: gymnasium no longer has v2, in which the
-published experts were trained; observations, actions, forces and rewards are the same.
+(`pip install 'gymnasium[box2d]>=1.4,<2'`). LunarLander is v3: gymnasium no longer has v2, in which
+the published experts were trained; observations, actions, forces and rewards are the same.
 
 An episode is decided by its seed: its start, the environment's own noise, and the uniform numbers
 that draw the actions of a sampled policy. It ends in one of two ways. Terminated: the pole fell,
@@ -34,7 +34,7 @@ from gladius.validate import (
 
 Policy = Callable[[Array], Array]  # (n, d) observations -> (n, A) probabilities
 
-EXTRA = "pip install 'gladius-checked[gym]'"
+EXTRA = "pip install 'gymnasium[box2d]>=1.4,<2'"
 ACTION_STREAM = 1  # of the uniform numbers under an episode's seed
 LARGEST_SEED = 2**31
 

@@ -56,8 +56,8 @@ def _whole_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]] | None:
     low, high = (
         np.array([end([end(x) for x in column]) for column in columns]) for end in (np.min, np.max)
     )
-    if max(high.max(), -low.min()) >= LARGEST_INTEGER:
-        return None
+    if max(high.max(), -low.min()) >= LARGEST_INTEGER or np.any(low != np.floor(low)):
+        return None  # codes count from the least, whose piece may come last
     first, sizes = low.astype(np.int64), [int(size) for size in high - low + 1]
     if prod(sizes) > min(MOST_CODES, 100 + sum(map(len, blocks))):
         return None

@@ -64,6 +64,18 @@ def test_distinct_rows_are_those_of_a_set(
         assert np.prod(np.ptp(both, axis=0) + 1) > 100
 
 
+@given(arrays(float, (9, 1), elements=st.integers(1, 3).map(float)), st.floats(0.01, 0.99))
+def test_a_least_value_that_is_not_whole_may_come_last(above: Array, least: float) -> None:
+    blocks = [above, np.vstack([above, [[least]]])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record, "PIECE", 4)
+        values, index = record.index_rows(blocks)
+    assert values.ravel().tolist() == [least, *sorted(set(above.ravel().tolist()))]
+    assert all(
+        np.array_equal(values[codes], rows) for codes, rows in zip(index, blocks, strict=True)
+    )
+
+
 @settings(max_examples=80)
 @given(transitions(max_trajectories=8), st.floats(0.01, 0.99), st.booleans(), st.integers(0, 9))
 def test_a_split_shares_no_trajectory_and_loses_no_row(
