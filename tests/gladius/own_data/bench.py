@@ -28,13 +28,11 @@ LEVELS, PERIODS, EPOCHS = 20, 100, 10
 KNOWN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
 LARGE = pytest.param(10_000_000, marks=pytest.mark.deep)
 OF_FORM: dict[str, Any] = {"reward": BUS_REWARD}
-STEPS = {"steps": EPOCHS * 100, "batch": 1_000}  # of 100,000 rows
 TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
     "Algorithm 1": ("gladius", {"protocol": "printed", "iterations": 1_000, "batch": 1_000}),
     "the author's procedure": ("gladius", {"protocol": "author", "epochs": EPOCHS}),
     "profiled ERM, mlp": ("profiled_erm", {"function_class": "mlp", "steps": EPOCHS * 40}),
-    "BC": ("bc", {"training": Training(**STEPS)}),
-    "IQ-learn": ("iq_learn", {"training": Training(**STEPS)}),
+    "BC": ("bc", {"training": Training(steps=EPOCHS * 100, batch=1_000)}),
 }
 Fit = Callable[[pd.DataFrame], Any]
 
