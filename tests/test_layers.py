@@ -255,7 +255,7 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
 STATEMENTS = {"gladius": 6_936, "gladius/own_data": 5_703, "proofs_checks": 6_989}
-STATEMENTS |= {"reproduce": 8_304, "tests": 20_666}
+STATEMENTS |= {"reproduce": 8_304, "tests": 20_669}
 
 
 def sources(package: str) -> dict[str, str]:
