@@ -193,9 +193,12 @@ def test_sums_over_groups_have_the_p_values_of_observations(
     grouped = rows.by(group + 4 * actions, 16).by(np.arange(16) % 4, 4)
     if not is_grouped_twice:
         grouped = rows.by(group, 4)
-    for name in ("p_of_choices", "p_of_values"):
-        found, expected = getattr(grouped, name)(bins), getattr(rows, name)(bins[group])
-        assert found == pytest.approx(expected, rel=1e-9)
+    choices = trust.deviations(actions, policy, [0, 2])
+    expected = trust.p_value(bins[group], choices, excess=True)
+    assert grouped.p_of_choices(bins) == pytest.approx(expected, rel=1e-9)
+    cells = bins[group][seen]
+    expected = trust.value_p_value(cells, actions[seen], np.ones(len(seen)), own, own**2, 0.95)
+    assert grouped.p_of_values(bins) == pytest.approx(expected, rel=1e-9)
 
 
 NUMBERS = st.integers(-9, 9).map(float) | st.sampled_from([0.1, 0.3, 1 / 3, -2.7])
