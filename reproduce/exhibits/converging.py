@@ -602,8 +602,8 @@ def _draw_sizes(results: View, is_met: Mapping[tuple[str, Any], bool], out: Path
     tests = [
         [is_met[row, to] for row in rows if (row, to) in is_met] for to in (PLUG_IN, PUBLIC_LAST)
     ]
-    shown = [f"{sum(met)} of {len(met)}" for met in tests]
-    said = {"margin": f"{MARGIN:g}", "counting": shown[0], "public": shown[1]}
+    counts = [f"{sum(met)} of {len(met)}" for met in tests]
+    said = {"margin": f"{MARGIN:g}", "counting": counts[0], "public": counts[1]}
     layout.save(figure, out, NAME, said if all(map(any, tests)) else None)
 
 

@@ -247,8 +247,8 @@ def _draw(frame: pd.DataFrame, out: Path) -> None:
     layout.words(of_cost, "trajectories N", "theta_1", "estimated replacement cost, truly 5")
     layout.label_lines(of_bias)
     layout.label_lines(of_cost)
-    left = [frame[frame["protocol"].eq(p) & frame["statistic"].eq(SHARE)]["value"] for p in DRAWN]
-    least, most = left[-1].min(), left[0].max()
+    shares = [frame[frame["protocol"].eq(p) & frame["statistic"].eq(SHARE)]["value"] for p in DRAWN]
+    least, most = shares[-1].min(), shares[0].max()
     is_so = least > MUCH > most  # false where there is none
     said = {"least": math.floor(least), "most": number(most)} if is_so else None
     layout.save(figure, out, NAME, said)

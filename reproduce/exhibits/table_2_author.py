@@ -136,7 +136,7 @@ def lines(results: View) -> Iterator[tuple[tuple[str, str], list[str]]]:
     }.items():
         values = [numbers(results, row, ONE, statistic) for row in rows]
         form = "{:,.0f}".format if statistic == BEST_EPOCH else number
-        texts = [form(x[0]) if x else "failed" for x in values]
+        texts = [form(x[0]) if len(x) else "failed" for x in values]
         yield ("Procedure, public start", label), texts
     for group, (statistic, label) in product(GROUPS, ENDS.items()):
         size = 5 if group == "continued trainings" else len(GROUPS[group]) + (group in WITH_START)

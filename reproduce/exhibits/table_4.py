@@ -265,9 +265,9 @@ def strips(results: View) -> pd.DataFrame:
             both.setdefault(game, {}).update(zip(found["return"], found["score"], strict=True))
         if entry.column in STRIPS:
             lines += [(game, int(size), entry.column, y) for y in found.get("score", ())]
-        known = both.get(game, {})  # a game's trainings come after its other methods
-        if entry.protocol == f"author {TABLE}" and f"return {BEST}" in found and len(known) > 1:
-            line = np.polyfit([*known], [*known.values()], 1)
+        scores_of = both.get(game, {})  # a game's trainings come after its other methods
+        if entry.protocol == f"author {TABLE}" and f"return {BEST}" in found and len(scores_of) > 1:
+            line = np.polyfit([*scores_of], [*scores_of.values()], 1)
             of = np.polyval(line, found[f"return {BEST}"])
             lines += [(game, int(size), GLADIUS, float(y)) for y in of]
     return pd.DataFrame(lines, columns=pd.Index(["game", "size", "column", "score"]))

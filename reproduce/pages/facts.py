@@ -567,7 +567,7 @@ def digits(numbers: Numbers) -> Digits:
         found=found["numbers"],
         entries=entries,
         quantities=exact["distinct"] + found["distinct"],
-        scored=sum(part.exact for part in scored(numbers)),
+        scored=sum(line.exact for line in scored(numbers)),
         inputs=given["quantity"].nunique(),
         bracketed=exact["brackets"] + found["brackets"],
     )
@@ -575,12 +575,12 @@ def digits(numbers: Numbers) -> Digits:
 
 def scored(numbers: Numbers) -> list[Part]:
     """The scorecard of our counterparts of printed numbers."""
-    return [part for part in scorecard.group_counts(numbers.verdicts) if part.rule != FEASIBLE]
+    return [line for line in scorecard.group_counts(numbers.verdicts) if line.rule != FEASIBLE]
 
 
 def ours_scored(numbers: Numbers) -> list[Part]:
     """The scorecard of our own estimator beside the printed GLADIUS."""
-    return [part for part in scorecard.group_counts(numbers.verdicts) if part.rule == FEASIBLE]
+    return [line for line in scorecard.group_counts(numbers.verdicts) if line.rule == FEASIBLE]
 
 
 def accounts(numbers: Numbers) -> list[Account]:

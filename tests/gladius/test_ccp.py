@@ -88,20 +88,6 @@ def test_population_counts_return_theta_by_finite_dependence(stays: float) -> No
     assert np.max(np.abs(off.logit.theta[0] - [1.0, 5.0])) > 0.01
 
 
-def test_finite_dependence_is_refitted_as_if_its_probabilities_were_known() -> None:
-    """Its noise is measured by refits, here at P-hat and where maintaining leads further."""
-    own = make_model(SAMPLES[:1], ANCHOR, 0.95, **FORM)
-    other = own.transition.copy()
-    other[0, 0] = 0.7 * other[0, 0] + 0.3 / len(own.states)
-    basis = ccp.fit(SAMPLES[:1], ANCHOR, 0.95, stages=1, finite_dependence=True, **FORM)[0].basis
-    assert isinstance(basis, ccp.RenewalBasis)
-    transition = np.concatenate([own.transition, other])
-    for p, theta in zip(transition, basis.refit(transition), strict=True):
-        options = {**FORM, "transition": KnownTransitions(p, own.states)}
-        again = ccp.fit(SAMPLES[:1], ANCHOR, 0.95, stages=1, finite_dependence=True, **options)
-        np.testing.assert_allclose(theta, thetas(again)[0], rtol=1e-9)
-
-
 # ---- the pairs with NFXP
 
 

@@ -257,22 +257,24 @@ def sixty(seed: int) -> Array:
     return x
 
 
-def tested(x: Array, chance: Array, expected: Array, seed: int) -> dict[tuple[int, int], float]:
+def of_pairs(x: Array, chance: Array, expected: Array, seed: int) -> dict[tuple[int, int], float]:
     """p-values of pairs of columns where (n,) chances of action 0 are those of a fit of 1/2."""
     rng = np.random.default_rng(seed)
     actions = (rng.random(len(x)) >= chance).astype(np.int64)
     residual = rng.normal(size=len(x)) + expected
     choices = trust.deviations(actions, np.full((len(x), 2), 0.5), [0])
-
-    def of_choices(cells: Any) -> float:
-        return trust.p_value(cells, choices, excess=True)
-
-    def of_values(cells: Any) -> float:
-        return trust.value_p_value(cells, actions, residual, 0.95)
-
+    n = len(x)
+    of_rows = trust.Deviations(
+        np.ones(n),
+        choices,
+        np.arange(n),
+        actions,
+        (np.ones(n), residual, residual**2),
+        0.95,
+    )
     columns = [(k,) for k in range(x.shape[1])]
     residuals = [choices[0][0], *(residual * (actions == a) for a in (0, 1))]
-    return trust.pair_p_values(Inputs.of(x), columns, of_choices, of_values, residuals, [0, 1])
+    return trust.pair_p_values(Inputs.of(x), columns, of_rows, sampled(n), residuals, [0, 1])
 
 
 @pytest.mark.parametrize("kind", ["product", "corner", "band", "next value"])
@@ -290,7 +292,7 @@ def test_of_sixty_columns_the_pair_that_matters_is_found(kind: str) -> None:
         chance = np.where(np.abs(one - other) < 0.1, 0.85, 0.48)
     else:
         expected = 0.3 * np.sign(one) * (other - 1)
-    found = tested(x, chance, expected, 4)
+    found = of_pairs(x, chance, expected, 4)
     assert len(found) == 40 * 39 // 2  # as many as of forty columns
     assert (0, 1) in found  # selected, whatever they say
     assert min(found, key=lambda one: found[one]) == pair
@@ -300,7 +302,7 @@ def test_of_sixty_columns_the_pair_that_matters_is_found(kind: str) -> None:
 def test_of_sixty_columns_no_pair_of_a_right_fit_is_doubtful() -> None:
     """Three data sets at a ten-thousandth each: one in 3,000 such tests would fail by chance."""
     half, none = np.full(5_000, 0.5), np.zeros(5_000)
-    least = [min(tested(sixty(seed), half, none, seed).values()) for seed in range(3)]
+    least = [min(of_pairs(sixty(seed), half, none, seed).values()) for seed in range(3)]
     assert min(least) > trust.DOUBTFUL / (60 * 59 // 2)
 
 
