@@ -89,12 +89,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         names |= {"next_state": given.next_state, "categorical": given.categorical}
         of_rows = {name: getattr(given, name) for name in ("weights", "freq_weights")}
         options |= of_rows
-        sets = dict(_pair(text) for text in given.available or ())
-        names["carry"] = [name for name in (*of_rows.values(), *sets.values()) if name]
+        sets = [_pair(text) for text in given.available or ()]
+        columns = dict.fromkeys([*of_rows.values(), *(name for _, name in sets)])
+        names["carry"] = [name for name in columns if name]
         data = Transitions.from_frame(frame, **names)
         options["anchor_action"] = _number_or_name(given.anchor_action, data)
         if sets:
-            own = {_number_or_name(label, data): name for label, name in sets.items()}
+            own = dict[int | str, str]()
+            for label, name in sets:
+                action = _number_or_name(label, data)
+                if isinstance(action, str) and action in data.action_names:
+                    action = data.action_names.index(action)
+                if action in own:
+                    hint = "this action has a column already: name one column an action"
+                    raise InputError("available", f"{label}={name}", hint)
+                own[action] = name
             options["available"] = own
         if given.function_class is not None:
             options["function_class"] = given.function_class
@@ -186,7 +195,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _number_or_name(label: str, data: Transitions) -> int | str:
     """An action as the command was given it."""
-    return int(label) if label.isdigit() and label not in data.action_names else label
+    return int(label) if label.isdecimal() and label not in data.action_names else label
 
 
 def _read(path: Path, out: Path | None) -> pd.DataFrame:

@@ -53,7 +53,7 @@ from gladius.own_data.erm import ROW_CLASSES
 from gladius.own_data.erm.indexed import Indexed
 from gladius.own_data.erm.level import DISAGREES
 from gladius.own_data.erm.misfit import PER_COEFFICIENT, RARE
-from gladius.own_data.erm.smooth import DECREMENT, Problem, fit_smooth
+from gladius.own_data.erm.smooth import DECREMENT, Problem, check_smooth_size, fit_smooth
 from gladius.panel.anchor import Anchor, check_anchor_support
 from gladius.panel.record import Counts, Transitions, group, never_followed
 from gladius.solvers.threads import load
@@ -93,7 +93,7 @@ def fit(
     check_choice("function_class", function_class, CLASSES)
     if function_class == "smooth":
         if options:
-            hint = "the class smooth has no options: another function_class may have this one"
+            hint = "the class smooth has none: help(gladius.fit) lists those of other classes"
             raise InputError("option", next(iter(options)), hint)
         counts, sets = _group(data, indexed, is_required=is_required), sets_of(data[0])
         if counts is not None and sets is None:
@@ -156,6 +156,7 @@ def _group(
         if not is_required and np.any((counts.support > MOST_PAIRS) & (counts.size >= FEW_ROWS)):
             return None
         check_support(counts)
+        check_smooth_size(len(counts.states), counts.visits.shape[2])
     except InputError as error:
         if is_required or error.field != "states":
             raise

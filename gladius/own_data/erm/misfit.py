@@ -6,7 +6,7 @@ observations those of the bins of each input, selected or not, and of the cells 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -134,7 +134,7 @@ def pair_p_values(
     columns: Sequence[Sequence[int]],
     of_rows: Deviations,
     sample: slice,
-    residuals: Sequence[Array] = (),
+    residuals: Callable[[], Sequence[Array]] = tuple,
     always: Collection[int] = (),
 ) -> dict[tuple[int, int], float]:
     """For each pair of columns, by position, the least p-value of its tests, times their number.
@@ -144,9 +144,9 @@ def pair_p_values(
     columns is in no coarse cell alone. A fine cell has few observations, and in 10,000 such a band
     was not seen. Two columns with more than VALUES values are therefore tested along `sums` too.
 
-    Beyond MOST_PAIRED columns as many pairs as those have are tested: the pairs of `always`, and
-    those of the largest `products` with the residuals. A p-value below a bar for all pairs is one
-    for those tested, whichever these are.
+    Beyond MOST_PAIRED columns as many pairs as those have are tested, or all pairs of `always` if
+    these are more: first they, then those of the largest `products` with the residuals. A p-value
+    below a bar for all pairs is one for those tested, whichever these are.
 
     Args:
         inputs: all of them.
@@ -154,27 +154,31 @@ def pair_p_values(
         of_rows: of each observation. Where a pair of values has REPEATS of them, its tests are of
             their sums by the pair, which are taken once.
         sample: which of them are the sample of the inputs.
-        residuals: (n,) each, of choices and of next values.
-        always: columns, by position, all of whose pairs are tested.
+        residuals: gives (n,) each, of choices and of next values, where pairs are chosen.
+        always: columns, by position, whose pairs with each other are all tested.
     """
     n = len(inputs.states)
-    levels = [index_rows([inputs.states[:, list(of)]]) for of in columns]
-    coarse, fine = (
-        [coded(inputs, features, *size) for features in columns]
-        for size in ((BINS_OF_PAIR, VALUES), (BINS, BINS))
-    )
+    coarse = [
+        coded(inputs, features, BINS_OF_PAIR, VALUES).astype(np.int32) for features in columns
+    ]
     has_many = [len(of) == 1 and len(np.unique(inputs.sample[:, of])) > VALUES for of in columns]
     found, pairs = {}, list(combinations(range(len(columns)), 2))
-    most = MOST_PAIRED * (MOST_PAIRED - 1) // 2
+    most = max(MOST_PAIRED * (MOST_PAIRED - 1) // 2, len(always) * (len(always) - 1) // 2)
     if len(pairs) > most:
-        largest = products(coarse, [len(of) > 1 for of in columns], residuals)
+        largest = products(coarse, [len(of) > 1 for of in columns], residuals())
         largest[np.ix_(list(always), list(always))] = np.inf
         size_of = np.array([largest[pair] for pair in pairs])
         pairs = [pairs[k] for k in np.sort(np.argsort(-size_of, kind="stable")[:most])]
+    chosen = {k for pair in pairs for k in pair}
+    levels = {k: index_rows([inputs.states[:, list(columns[k])]]) for k in chosen}
+    fine = {k: coded(inputs, columns[k], BINS, BINS).astype(np.int32) for k in chosen}
     for i, j in pairs:
         (x, (of_x,)), (y, (of_y,)) = levels[i], levels[j]
         of, some, times = of_rows, sample, None
-        cells, small = (bins[i] * (bins[j].max() + 1) + bins[j] for bins in (coarse, fine))
+        cells, small = (
+            x_bins * (y_bins.max() + 1) + y_bins.astype(np.int64)
+            for x_bins, y_bins in ((coarse[i], coarse[j]), (fine[i], fine[j]))
+        )
         if REPEATS * len(x) * len(y) <= n:
             pair, size = of_x * len(y) + of_y, len(x) * len(y)
             of, some = of_rows.by(pair, size), slice(None)
@@ -198,7 +202,7 @@ def _of_groups(bins: Integers, group: Integers, size: int) -> Integers:
 
 
 def products(
-    bins: Sequence[Integers], is_nominal: Sequence[bool], residuals: Sequence[Array]
+    bins: Sequence[NDArray[np.integer]], is_nominal: Sequence[bool], residuals: Sequence[Array]
 ) -> Array:
     """(K, K) how far, at most of all residuals e, sums of e f(x_i) g(x_j) are squared above chance.
 
@@ -214,7 +218,8 @@ def products(
         basis, size, _ = np.linalg.svd(root * (powers - share @ powers), full_matrices=False)
         features.append(basis[:, size > TIE * max(size[0], 1e-300)] / np.maximum(root, 1e-300))
     widths = np.array([one.shape[1] for one in features])
-    starts, total = np.cumsum(widths) - widths, np.zeros((len(residuals), *[widths.sum()] * 2))
+    of_column = np.repeat(np.eye(len(bins)), widths, axis=0)  # none, if a column has one bin
+    total = np.zeros((len(residuals), *[widths.sum()] * 2))
     for start in range(0, len(bins[0]), BLOCK):
         rows = slice(start, start + BLOCK)
         table = np.concatenate([of[x[rows]] for of, x in zip(features, bins, strict=True)], axis=1)
@@ -223,8 +228,9 @@ def products(
     freedom, largest = np.outer(widths, widths), np.full([len(bins)] * 2, -np.inf)
     for of_residual, e in zip(total, residuals, strict=True):
         squares = of_residual**2 / max(float(e @ e), 1e-300)
-        blocks = np.add.reduceat(np.add.reduceat(squares, starts, axis=0), starts, axis=1)
-        largest = np.maximum(largest, (blocks - freedom) / np.sqrt(2 * freedom))
+        blocks = of_column.T @ squares @ of_column
+        excess = (blocks - freedom) / np.sqrt(2 * np.maximum(freedom, 1))
+        largest = np.maximum(largest, np.where(freedom > 0, excess, -np.inf))
     return largest
 
 

@@ -72,6 +72,12 @@ class Problem:
         return [self.anchor.action, *free]
 
 
+def check_smooth_size(states: int, actions: int) -> None:
+    """Raise where the array of all pairs but the anchor's would be too large."""
+    hint = "take function_class='sparse', or coarsen the feature"
+    check_square(states * (actions - 1), states, hint)
+
+
 @dataclass(frozen=True)
 class SmoothRisk:
     """The penalised risk in the log-odds eta (R, F S), F = A - 1 actions beside the anchor.
@@ -106,8 +112,7 @@ class SmoothRisk:
     @classmethod
     def of(cls, problem: Problem) -> SmoothRisk:
         """The risk of a problem with one feature."""
-        size, hint = len(problem.counts.states), "take function_class='sparse', or coarsen"
-        check_square(size * (len(problem.order) - 1), size, f"{hint} the feature")
+        check_smooth_size(len(problem.counts.states), len(problem.order))
         transition = dense(problem.p_hat.transition)[:, problem.order]
         system = np.eye(transition.shape[2]) - problem.discount * transition[:, 0]
         influence = transition[:, :1] - transition[:, 1:]

@@ -104,9 +104,10 @@ def load(folder: Path | str, *, trust: Sequence[str] = ()) -> Any:
     with _intact(json_file), needs_torch("folder", str(folder)):
         content = content if number == FORMAT else json.loads(_in_todays_names(text))
         value = _decoded(content["value"], arrays, trust)
-    if WITHDRAWN in getattr(value, "options", ()):
-        hint = "no fit has this option now, and errors need a refit: load it with release 0.4.0"
-        raise InputError("option", WITHDRAWN, hint)
+    for one in value if isinstance(value, list) else [value]:
+        if WITHDRAWN in getattr(one, "options", ()):
+            hint = "no fit has this option now, and errors need a refit: load it with release 0.4.0"
+            raise InputError("option", WITHDRAWN, hint)
     return value
 
 

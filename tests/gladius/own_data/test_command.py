@@ -360,6 +360,8 @@ def test_available_names_the_column_of_an_action(tmp_path, capsys):
     for wrong, hint in (("may", "ACTION=COLUMN"), ("keep=might", "might"), ("sell=may", "sell")):
         assert main([str(path), *asked, "--available", wrong]) == 2
         assert hint in capsys.readouterr().err
+    assert main([str(path), *asked, "--available", "keep=may", "--available", "0=w"]) == 2
+    assert "0=w" in capsys.readouterr().err  # of one action the last would have counted
 
 
 @pytest.mark.filterwarnings("ignore:.*gaps", "ignore:.*never seen to be followed")

@@ -251,3 +251,14 @@ def test_the_command_without_torch_says_so_in_one_line(tmp_path: Path) -> None:
     done = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(r"python -m gladius: method = 'bc': it needs torch.*\n", done.stderr)
+
+
+def test_the_default_is_sparse_where_the_array_of_smooth_is_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data, known = gladius.BusEngine().simulate(60, rng=0), {"anchor_action": 1, "discount": 0.95}
+    monkeypatch.setattr("gladius.panel.moves.LARGEST_TABLE", 20)
+    found = gladius.fit(data, anchor_reward=-5.0, **known)
+    assert "reward_inputs" in found.diagnostics.extra  # of sparse
+    with pytest.raises(InputError, match="coarsen the feature"):
+        gladius.fit(data, anchor_reward=-5.0, function_class="smooth", **known)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import gladius
+from gladius.own_data.results.saved import save
 from gladius.validate import InputError
 
 FITS: dict[str, dict[str, Any]] = {
@@ -34,9 +35,11 @@ def test_a_folder_of_0_4_names_modules_that_have_moved(name: str, tmp_path: Path
 def test_a_fit_with_a_lambda_of_ones_own_is_refused(tmp_path: Path) -> None:
     known = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
     fit = gladius.fit(gladius.BusEngine().simulate(60, rng=0), **known)
-    replace(fit, options={"penalty": 1.0}).save(tmp_path)
-    with pytest.raises(InputError, match=r"option = 'penalty'.*load it with release 0\.4\.0"):
-        gladius.load(tmp_path)
+    older = replace(fit, options={"penalty": 1.0})
+    for name, value in (("one", older), ("many", [fit, older])):
+        save(value, tmp_path / name)
+        with pytest.raises(InputError, match=r"option = 'penalty'.*load it with release 0\.4\.0"):
+            gladius.load(tmp_path / name)
 
 
 @pytest.mark.parametrize("text", ['{"format": 4, "value": null}', '{"object": "of 0.3"}'])

@@ -257,7 +257,9 @@ def sixty(seed: int) -> Array:
     return x
 
 
-def of_pairs(x: Array, chance: Array, expected: Array, seed: int) -> dict[tuple[int, int], float]:
+def of_pairs(
+    x: Array, chance: Array, expected: Array, seed: int, always: Any = (0, 1)
+) -> dict[tuple[int, int], float]:
     """p-values of pairs of columns where (n,) chances of action 0 are those of a fit of 1/2."""
     rng = np.random.default_rng(seed)
     actions = (rng.random(len(x)) >= chance).astype(np.int64)
@@ -274,7 +276,9 @@ def of_pairs(x: Array, chance: Array, expected: Array, seed: int) -> dict[tuple[
     )
     columns = [(k,) for k in range(x.shape[1])]
     residuals = [choices[0][0], *(residual * (actions == a) for a in (0, 1))]
-    return trust.pair_p_values(Inputs.of(x), columns, of_rows, sampled(n), residuals, [0, 1])
+    return trust.pair_p_values(
+        Inputs.of(x), columns, of_rows, sampled(n), lambda: residuals, always
+    )
 
 
 @pytest.mark.parametrize("kind", ["product", "corner", "band", "next value"])
@@ -297,6 +301,26 @@ def test_of_sixty_columns_the_pair_that_matters_is_found(kind: str) -> None:
     assert (0, 1) in found  # selected, whatever they say
     assert min(found, key=lambda one: found[one]) == pair
     assert found[pair] < trust.DOUBTFUL / (60 * 59 // 2)
+
+
+def test_of_sixty_selected_columns_all_pairs_are_tested() -> None:
+    x = sixty(3)
+    equal = x[:, 58] == x[:, 59]
+    found = of_pairs(x, np.where(equal, 0.7, 0.4), np.zeros(len(x)), 4, range(60))
+    assert len(found) == 60 * 59 // 2
+    assert min(found, key=lambda one: found[one]) == (58, 59)
+
+
+@pytest.mark.parametrize("place", [10, 40])
+def test_a_rare_dummy_that_the_sample_lacks_takes_no_pair_from_others(place: int) -> None:
+    """A column that varies, but has one bin, in the middle or last."""
+    x = np.random.default_rng(5).normal(size=(24_000, 41))
+    x[:, place] = 0.0
+    x[[1, 3, 5], place] = 1.0  # every other row is in the sample
+    chance = expit(-0.4 * x[:, 7] * x[:, 11])
+    found = of_pairs(x, chance, np.zeros(len(x)), 4)
+    assert min(found, key=lambda one: found[one]) == (7, 11)
+    assert not any(place in pair for pair in found)
 
 
 def test_of_sixty_columns_no_pair_of_a_right_fit_is_doubtful() -> None:

@@ -56,7 +56,8 @@ from gladius.solvers.networks import (
 )
 from gladius.validate import Array, InputError, check_positive, check_whole, check_widths
 
-DECREMENT = 1e-6  # nats an observation that a further step would gain, at the minimum over lines
+# at the minimum over lines, twice the nats that a further step would gain: an observation, in all
+DECREMENT, LEAST = 1e-6, 1e-3
 LINE_STEPS = 100
 LENGTHS = tuple(2.0**k for k in range(3, -20, -1))  # shares of such a step that are tried
 HELD_OUT = 0.2  # of the trajectories
@@ -147,7 +148,7 @@ class NetworkFit:
             gradient = (design.T @ risk.output_gradient(at)[:, others]).flatten()
             of_w, of_q, information = risk.by_line(at, design, self.factor)
             step = -solve(information, gradient)
-            if not -float(gradient @ step) > DECREMENT * size:
+            if not -float(gradient @ step) > min(DECREMENT * size, LEAST):
                 return
             line, w, q, of_step = self.line, self.w, self.q, of_q @ step
             best = int(np.argmin([risk.nll(q + length * of_step) for length in LENGTHS]))

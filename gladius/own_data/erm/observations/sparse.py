@@ -372,7 +372,7 @@ def misfits(
         [columns[name] for name in tested],
         of_rows,
         sampled(len(actions)),
-        [e for e, _ in choices] + [seen * residual * (actions == a) for a in rows.actions],
+        lambda: [e for e, _ in choices] + [seen * residual * (actions == a) for a in rows.actions],
         [i for i, name in enumerate(tested) if set(columns[name]) & set(selected)],
     )
     number = max(1, len(tested) * (len(tested) - 1) // 2)
