@@ -381,7 +381,7 @@ def test_columns_say_what_a_function_says(tmp_path: Path) -> None:
         np.testing.assert_array_equal(fit.q(GRID), by_function.q(GRID))
     fit.save(tmp_path)
     np.testing.assert_array_equal(gladius.load(tmp_path).q(GRID), fit.q(GRID))  # nothing to trust
-    with pytest.raises(InputError, match=r"in no row, .* give available= as a function"):
+    with pytest.raises(InputError, match=r"in no row .* give available= as a function"):
         fit.predict(np.array([[3.5]]))
     simulated = fit.simulate(150, 20)
     assert np.all(some(simulated.states)[np.arange(len(simulated)), simulated.actions] == 1)
