@@ -83,7 +83,7 @@ class ObservedSets:
     def __call__(self, states: Array) -> Array:
         position = grid_positions(self.states, np.asarray(states))
         if np.any(position < 0):
-            hint = "this state is in no row of a weight above 0, and no column says what is open there:"
+            hint = "this state is in no row of a weight above 0, so no column says what is open:"
             hint += " give available= as a function of the state"
             raise InputError("available", np.asarray(states)[position < 0][0].tolist(), hint)
         return np.asarray(self.table[position])
