@@ -189,7 +189,8 @@ class Results(Estimate):
     def shift_by_frequencies(self, *, is_borrowed: bool = False) -> pd.Series:
         """How far the noise of estimated transition probabilities moves theta-hat, in its errors.
 
-        It is the bias to second order, were P-hat the truth.
+        It is the bias to second order, were P-hat the truth. With many observed moves it is an
+        approximation, in which moves are joined by signs of a fixed seed.
 
         Args:
             is_borrowed: take the noise of one observation in each pair of a state and an action
