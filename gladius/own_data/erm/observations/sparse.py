@@ -44,6 +44,7 @@ from torch import Tensor
 from gladius.model.estimate import Estimate, Fit
 from gladius.model.state_anchor import StateAnchor, own_actions
 from gladius.own_data.erm import misfit as trust
+from gladius.own_data.erm.history import path_of
 from gladius.own_data.erm.level import DISAGREES, Level
 from gladius.own_data.erm.observations.features import (
     Features,
@@ -79,6 +80,7 @@ from gladius.own_data.erm.observations.selection import (
     with_all_cells,
     with_own_ridge,
 )
+from gladius.own_data.erm.together import MANY, MOST_ROWS, p_value_of_many
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Integers, Transitions
 from gladius.panel.ties import TIE, ranking
@@ -91,6 +93,10 @@ DIFFERS = (
 TOGETHER = (
     "{}: choices or next values along both differ from the fit (p = {:.1g}): r may depend on both"
     " at once in a way that it does not allow for; join them to one column in categorical"
+)
+OF_MANY = (
+    "{}: choices or next values differ from the fit along a sum of them (p = {:.1g}): r may be a"
+    " function of many at once, which no sum of functions of them is: compare with the class mlp"
 )
 MOST_TOGETHER = 3  # inputs or pairs along which choices differ, that r and zeta get in cells
 JOINED = (2, 4)  # inputs of zeta that are joined where the level of V is rejected
@@ -105,6 +111,7 @@ NEAR_ONE = 0.99  # discount factor
 LEVELS = 3  # fits at most whose V is near 0
 MOVED = 0.1  # standard errors by which the last of them may move r
 BEATEN = 0.1  # nats by which an earlier one may be likelier
+LEAST = 1e-300  # probability, whose logarithm is finite
 FEW_FEATURES = 3  # up to which one without an effect on r is reported
 
 
@@ -235,7 +242,8 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         chosen = logs.origins(choice.inputs, width)
         misfit, doubtful = misfits(fit, inputs.first(width), given, policy, chosen)
         open_to = set(range(data.states.shape[1]) if of_reward is None else of_reward)
-        new = [one for one in doubtful.values() if one not in together and set(one) <= open_to]
+        joinable = [of for key, of in doubtful.items() if not is_of_many(key)]
+        new = [one for one in joinable if one not in together and set(one) <= open_to]
         off, joint = level_test(fit), tuple(fit.risk.zeta[0].inputs)
         is_joinable = JOINED[0] <= len(joint) <= JOINED[1] and joint not in together
         if not new and off.is_rejected and is_joinable:
@@ -247,8 +255,9 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         choice = InputSelection(every, choice.p_values)
     for key in doubtful:
         if misfit[key] >= trust.REJECTED:  # below, the status says so
-            text = TOGETHER if isinstance(key, tuple) else DIFFERS
-            name = " and ".join(key) if isinstance(key, tuple) else data.feature_names[key]
+            text, name = DIFFERS, data.feature_names[key] if isinstance(key, int) else ""
+            if isinstance(key, tuple):
+                text, name = OF_MANY if is_of_many(key) else TOGETHER, " and ".join(key)
             warnings.warn(text.format(name, misfit[key]), stacklevel=2)
     rows = fit.risk.rows
     of_anchor = np.sum((1 - rows.is_free.numpy(force=True)) * policy, axis=1)
@@ -341,10 +350,11 @@ def misfits(
     policy: Array,
     selected: Sequence[int],
 ) -> tuple[dict[Any, float], dict[Any, tuple[int, ...]]]:
-    """p-values by input, and by the names of two columns; and the doubtful ones, with their inputs.
+    """p-values by input, and by the names of columns; and the doubtful ones, with their inputs.
 
-    The doubtful are in order. A pair is dropped if one of its two inputs is doubtful alone, with a
-    p-value no larger. `policy` is (S, A).
+    They are of two columns and, where there are MANY, of all; of more than MOST_PAIRED, of those
+    selected. The doubtful are in order. Those of several columns are dropped if one of their inputs
+    is doubtful alone, with a p-value no larger. `policy` is (S, A).
     """
     rows, phi, seen = fit.risk.rows, fit.risk.block.phi, data.followed
     at, actions = policy[rows.state_index.numpy(force=True)], data.actions
@@ -358,19 +368,23 @@ def misfits(
     columns = data.features_of_columns
     tested = [name for name, of in columns.items() if np.any(inputs.varies[list(of)])]
     choices = trust.deviations(actions, at, rows.others)
-    residual_seen, size = residual[seen], np.count_nonzero(seen)
-    of_rows = trust.Deviations(
-        np.ones(len(actions)),
-        choices,
-        np.flatnonzero(seen),
-        actions[seen],
-        (np.ones(size), residual_seen, residual_seen**2),
-        rows.discount,
-    )
+
+    def of(some: slice) -> trust.Deviations:
+        followed = seen[some]
+        e = residual[some][followed]
+        return trust.Deviations(
+            np.ones(len(followed)),
+            [(error[some], variance[some]) for error, variance in choices],
+            np.flatnonzero(followed),
+            actions[some][followed],
+            (np.ones(len(e)), e, e**2),
+            rows.discount,
+        )
+
     pairs = trust.pair_p_values(
         inputs,
         [columns[name] for name in tested],
-        of_rows,
+        of(slice(None)),
         sampled(len(actions)),
         lambda: [e for e, _ in choices] + [seen * residual * (actions == a) for a in rows.actions],
         [i for i, name in enumerate(tested) if set(columns[name]) & set(selected)],
@@ -380,10 +394,33 @@ def misfits(
         pair = tested[i], tested[j]
         found[pair], bars[pair] = p, trust.DOUBTFUL / number
         members[pair] = (*columns[pair[0]], *columns[pair[1]])
+    is_few = len(tested) <= trust.MOST_PAIRED
+    many = tuple(name for name in tested if is_few or {*columns[name]} & {*selected})
+    every = [k for name in many for k in columns[name]]
+    if len(every) >= MANY and len(many) > 2:
+        some, path = slice(None, None, -(-len(actions) // MOST_ROWS)), path_of(data.trajectory)
+        half = path % 2 == 0 if path.any() else np.arange(len(path)) < len(path) // 2
+        taken = [np.asarray(actions == a, dtype=float) for a in rows.others]
+        next_value = own.numpy(force=True) + seen * residual
+        outcomes = [*taken, next_value, *(error for error, _ in choices), seen * residual]
+        log_at = np.log(np.maximum(at[some], LEAST))
+        bars[many], members[many] = trust.DOUBTFUL, tuple(every)
+        found[many] = p_value_of_many(
+            (inputs.states[some][:, every] - inputs.center[every]) / inputs.scale[every],
+            half[some],
+            [y[some] for y in outcomes],
+            [log_at[:, a] - log_at[:, rows.anchor] for a in rows.others],
+            of(some),
+        )
     keys = [key for key in found if found[key] < bars[key]]
     keys = [keys[i] for i in ranking([found[key] for key in keys])] if keys else []
     hidden = {k for k in keys if any(found[j] <= found[k] for j in alone & set(members[k]) - {k})}
     return found, {key: members[key] for key in keys if key not in hidden}
+
+
+def is_of_many(key: object) -> bool:
+    """Whether a p-value is of more columns than two."""
+    return isinstance(key, tuple) and len(key) > 2
 
 
 def settle_level(
