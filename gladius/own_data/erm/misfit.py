@@ -110,11 +110,12 @@ class Deviations:
 
     def only(self, asked: NDArray[np.bool_]) -> Deviations:
         """Those of some groups, (G,) true of them; the others stay, with nothing in them."""
+        number, total, squares = (asked[self.group] * one for one in self.values)
         return replace(
             self,
             number=asked * self.number,
             choices=[(asked * error, asked * own) for error, own in self.choices],
-            values=tuple(asked[self.group] * one for one in self.values),
+            values=(number, total, squares),
         )
 
     def p_of_choices(self, bins: Integers) -> float:

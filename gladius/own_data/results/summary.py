@@ -104,9 +104,9 @@ def _selection(results: Any) -> Iterator[str]:
 
 def _named(key: Any, names: tuple[str, ...]) -> str:
     """One feature by its number, or columns by their names."""
-    if not isinstance(key, tuple):
-        return names[key]
-    return " and ".join(key) if len(key) == 2 else f"a sum of {len(key)} columns"
+    if isinstance(key, tuple):
+        return " and ".join(key) if len(key) == 2 else f"a sum of {len(key)} columns"
+    return str(names[key])
 
 
 def reward_table(results: Any, level: float, kind: Kind, has_errors: bool) -> pd.DataFrame:

@@ -34,7 +34,7 @@ from gladius.own_data.erm import misfit as trust
 from gladius.own_data.erm.observations import score_tests as screen
 from gladius.own_data.erm.observations import selection as form
 from gladius.own_data.erm.observations import sparse
-from gladius.own_data.erm.observations.features import Inputs, Rows, make_features
+from gladius.own_data.erm.observations.features import Inputs, Rows, make_cells, make_features
 from gladius.own_data.erm.observations.regression import cross_validation
 from gladius.own_data.erm.observations.risk import (
     ObservationRisk,
@@ -819,8 +819,39 @@ def test_a_curve_pays_for_what_it_adds(
         return gain if is_it else 0.0, fit._replace(risk=wider)
 
     monkeypatch.setattr(form, "fit_penalised", fit_penalised)
+    monkeypatch.setattr(form, "modelled_gains", lambda _, blocks: [1e6] * len(blocks))  # try all
     has_curve = form.add_curvature(start, inputs).risk.reward.frequencies.any(axis=1)
     assert has_curve.tolist() == [k in curved and excess > 0 for k in (0, 1)]
+
+
+@pytest.mark.parametrize("most", [25_000_000, 1])
+def test_one_point_says_of_many_blocks_what_a_point_of_each_says(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """r has cells already, before which new cosines stand; their coefficients are not 0."""
+    start, inputs = flat_fit(((), (0,), (1,)))
+    given = make_features([0, 1], inputs, curved=[0], most=2)
+    curve, other = (make_features([0, 1], inputs, curved=[k], most=3) for k in (0, 1))
+    values = np.quantile(inputs.sample[:, 1], [0.2, 0.5, 0.8], method="inverted_cdf")
+    cells, more = (make_cells([0, 1], inputs, (1, *v)) for v in (values[:2], values[1:]))
+    reward = given.with_block(cells)
+    risk = start.risk.with_reward(reward)
+    theta = torch.linspace(-1, 1, risk.free, dtype=torch.float64)
+    fit = start._replace(risk=risk, penalty=theta.abs(), point=risk.point(theta, start.point.zeta))
+    states = fit.risk.rows.states
+    blocks = [(one, one.removed + 0.1) for one in (more, curve, other)]
+    monkeypatch.setattr(form, "MOST_SLOPES", most)
+    gains = form.modelled_gains(fit, blocks)
+    for block, gain in zip(blocks, gains, strict=True):
+        wider = reward.with_block(*block)
+        at = form.positions(reward, wider)
+        np.testing.assert_array_equal(wider(states)[:, at], reward(states))
+        is_new = torch.ones(wider.size, dtype=torch.bool)
+        is_new[at] = False
+        alone = form.extend(fit, fit.risk.with_reward(wider))
+        of_alone = form.model_gains(fit, alone, is_new.repeat(2))
+        assert gain == pytest.approx(max(of_alone), rel=1e-6, abs=1e-6)
+    assert len({round(gain, 3) for gain in gains}) == 3
 
 
 def test_lambda_of_a_curve_is_a_decade_below_remls(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,17 +89,15 @@ def test_what_the_search_finds_in_one_half_is_no_misfit_in_the_other() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_reward_of_one_sum_of_six_inputs_is_not_ok_and_a_sum_of_rewards_is() -> None:
-    """Nothing saw it: every pair had a p-value of 1, and the level of V alone was not ok."""
+def test_a_reward_of_one_sum_of_six_inputs_is_not_ok() -> None:
+    """Every pair had a p-value of 1, and beside this one only the level of V was not ok."""
     rng = np.random.default_rng(1)
-    states = rng.integers(-2, 3, (8_000, 6)) / 2
-    of_sum = 2 - 2 * np.minimum(np.abs(states.sum(axis=1)), 2)
-    found = []
-    for r in (of_sum, states @ np.linspace(-1, 1, 6)):
-        actions = (rng.random(8_000) < expit(r)).astype(np.int64)
-        data = Transitions(states, actions, states[::-1])
-        fit = gladius.fit(
-            data, function_class="sparse", anchor_action=0, anchor_reward=0.0, discount=0.5
-        )
-        found.append((fit.diagnostics.status, fit.diagnostics.extra["misfit_inputs"]))
-    assert found == [("not_converged", (tuple(f"s{k}" for k in range(6)),)), ("ok", ())]
+    states = rng.integers(-2, 3, (4_000, 6)) / 2
+    r = 2 - 2 * np.minimum(np.abs(states.sum(axis=1)), 2)
+    data = Transitions(states, (rng.random(4_000) < expit(r)).astype(np.int64), states[::-1])
+    given = {"anchor_action": 0, "anchor_reward": 0.0, "discount": 0.5}
+    run = gladius.fit(data, function_class="sparse", **given).diagnostics
+    pairs = [p for key, p in run.extra["misfit_p_values"].items() if np.size(key) == 2]
+    assert run.status == "not_converged"
+    assert run.extra["misfit_inputs"] == (tuple(f"s{k}" for k in range(6)),)
+    assert min(pairs) > trust.DOUBTFUL

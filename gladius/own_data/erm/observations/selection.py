@@ -14,6 +14,7 @@ from itertools import combinations
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.special import chdtrc, chdtri
 from torch import Tensor
 
@@ -28,7 +29,8 @@ from gladius.own_data.erm.observations.features import (
 from gladius.own_data.erm.observations.regression import solve
 from gladius.own_data.erm.observations.risk import ObservationRisk, Point, RiskMinimum, minimise
 from gladius.own_data.erm.smooth import LEAVES_FIXED_FORM, UNDERSMOOTHING_STEPS
-from gladius.panel.ties import near_least
+from gladius.panel.record import Integers
+from gladius.panel.ties import near_least, ranking
 
 LAMBDAS = 10.0 ** np.arange(4.0, -2.25, -0.5)
 FEW = 2  # inputs up to which all products are tried and two may be curved together
@@ -38,8 +40,10 @@ SHARE = 0.1  # of the ridge of zeta, at which a second fit shows what the ridge 
 OWN = 15  # cosines of one input among more than FEW
 STAYS = 0.01  # level of the likelihood ratio at which a monomial is not dropped
 COLLINEAR = 1e-6  # share of a product's information beside the other terms, below which it is none
+MOST_SLOPES = 25_000_000  # numbers of the derivatives of a point that serves many blocks
 OF_CELL = 0.1  # penalty of cells in intervals
 FEW_VALUES = 20  # of a column, up to which each has a cell in intervals
+Block = tuple[Features, NDArray[np.float64]]  # functions, and what is removed of each
 SAME = 1e-3  # difference of statistics that no chi-square sees, and no stop or rounding reaches
 
 
@@ -139,8 +143,15 @@ def extend(fit: RiskMinimum, wider: ObservationRisk) -> Point:
     """The fit's theta as a point of a risk whose r has further functions, zero there."""
     actions = len(wider.rows.estimated)
     table = fit.point.theta.new_zeros((actions, wider.reward.size))
-    table[:, : fit.risk.reward.size] = fit.point.theta.reshape(actions, -1)
+    table[:, positions(fit.risk.reward, wider.reward)] = fit.point.theta.reshape(actions, -1)
     return wider.point(table.reshape(-1), fit.point.zeta)
+
+
+def positions(reward: Features, wider: Features) -> Integers:
+    """Where functions stand among those of a wider class: new cosines are before its cells."""
+    at = np.arange(reward.size)
+    is_cell = at >= len(reward.terms) + len(reward.phases)
+    return at + is_cell * (len(wider.phases) - len(reward.phases))
 
 
 def drop_terms(fit: RiskMinimum) -> RiskMinimum:
@@ -191,23 +202,19 @@ def add_curvature(
     monomials = fit.risk.reward(rows.states)
     weighted = monomials * rows.seen[:, None]
     gram = weighted.T @ monomials
+    blocks = {}
+    for curved in sets:
+        block = make_features(columns, inputs, curved=curved, in_cells=curved in together)
+        cosines = block(rows.states)[:, len(block.terms) :]
+        blocks[curved] = block, solve(gram, weighted.T @ cosines).numpy(force=True)
     while sets:
-        largest, best = 0.0, fit
-        added: tuple[int, ...] = ()
-        for curved in sets:
-            block = make_features(columns, inputs, curved=curved, in_cells=curved in together)
-            cosines = block(rows.states)[:, len(block.terms) :]
-            removed = solve(gram, weighted.T @ cosines).numpy(force=True)
-            wider = fit.risk.reward.with_block(block, removed)
-            gain, trial = fit_penalised(fit, fit.risk.with_reward(wider))
-            further = set(curved) - set(reward_inputs(fit.risk.reward))
-            price = rows.log_size * max(len(curved) - 1, len(further))
-            gain -= LEAVES_FIXED_FORM + price + 2 * float(np.log(len(sets)))
-            if gain > largest + (SAME if added else 0.0):
-                largest, best, added = gain, trial, curved
-        if not added:
+        used = set(reward_inputs(fit.risk.reward))
+        further = [max(len(curved) - 1, len(set(curved) - used)) for curved in sets]
+        prices = [rows.log_size * number + 2 * float(np.log(len(sets))) for number in further]
+        best, fit = with_best_block(fit, [blocks[curved] for curved in sets], prices)
+        if best is None:
             break
-        fit, sets = best, [curved for curved in sets if not set(curved) <= set(added)]
+        sets = [curved for curved in sets if not set(curved) <= set(sets[best])]
     return fit
 
 
@@ -219,29 +226,82 @@ def add_ends(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
     """
     reward, rows, remaining = fit.risk.reward, fit.risk.rows, inputs.ends(fit.risk.reward.inputs)
     monomials = reward(rows.states)[:, : len(reward.terms)]
+    blocks = {end: cells_beside(reward, monomials, rows, inputs, end) for end in remaining}
     while remaining:
-        best, most, added = fit, 0.0, None
-        for end in remaining:
-            wider = with_cells(fit.risk.reward, monomials, rows, inputs, end)
-            gain, trial = fit_penalised(fit, fit.risk.with_reward(wider))
-            gain -= LEAVES_FIXED_FORM + 2 * float(np.log(len(remaining)))
-            if gain > most:
-                best, most, added = trial, gain, end
-        if added is None:
-            return fit
-        fit, remaining = best, [end for end in remaining if end != added]
+        prices = [2 * float(np.log(len(remaining)))] * len(remaining)
+        best, fit = with_best_block(fit, [blocks[end] for end in remaining], prices)
+        if best is None:
+            break
+        remaining = [end for end in remaining if end != remaining[best]]
     return fit
 
 
-def with_cells(
+def with_best_block(
+    fit: RiskMinimum, blocks: Sequence[Block], prices: Sequence[float]
+) -> tuple[int | None, RiskMinimum]:
+    """The block by which REML gains most above LEAVES_FIXED_FORM and its price, with its fit.
+
+    Blocks are fitted in the order of what the quadratic model says, and none that by it gains less
+    than one that is fitted. Without a block that gains enough it is the fit as it was.
+    """
+    largest, best, trial = 0.0, None, fit
+    modelled = modelled_gains(fit, blocks)
+    excess = [gain - LEAVES_FIXED_FORM - by for gain, by in zip(modelled, prices, strict=True)]
+    for i in ranking([-one for one in excess]).tolist():
+        if modelled[i] <= LEAVES_FIXED_FORM or (best is not None and excess[i] <= largest):
+            continue
+        wider = fit.risk.with_reward(fit.risk.reward.with_block(*blocks[i]))
+        gain, other = fit_penalised(fit, wider)
+        gain -= LEAVES_FIXED_FORM + prices[i]
+        if gain > largest + (SAME if best is not None else 0.0):
+            largest, best, trial = gain, i, other
+    return best, trial
+
+
+def modelled_gains(fit: RiskMinimum, blocks: Sequence[Block]) -> list[float]:
+    """What twice REML gains by each block and its best lambda, by the quadratic model at the fit.
+
+    One point serves many blocks. Only where the model finds most is a fit worth its time.
+    """
+    reward, actions = fit.risk.reward, len(fit.risk.rows.estimated)
+    widths = [block.removed.shape[1] for block, _ in blocks]
+    most = max(1, MOST_SLOPES // (len(fit.risk.rows.states) * actions * max(widths)))
+    gains = [0.0] * len(blocks)
+    ordered = sorted(range(len(blocks)), key=lambda i: bool(blocks[i][0].cells))
+    for start in range(0, len(ordered), most):
+        batch = ordered[start : start + most]
+        wider = reward
+        for i in batch:
+            wider = wider.with_block(*blocks[i])
+        point = extend(fit, fit.risk.with_reward(wider))
+        own = positions(reward, wider)
+        new = np.setdiff1d(np.arange(wider.size), own)
+        ends = np.cumsum([widths[i] for i in batch])
+        for i, end in zip(batch, ends, strict=True):
+            some = np.concatenate([own, new[end - widths[i] : end]])
+            columns = torch.as_tensor(np.add.outer(np.arange(actions) * wider.size, some).ravel())
+            is_new = (torch.arange(len(some)) >= len(own)).repeat(actions)
+            gains[i] = max(model_gains(fit, part(point, columns), is_new))
+    return gains
+
+
+def part(point: Point, columns: Tensor) -> Point:
+    """The point as one of some coefficients, the others zero."""
+    return point._replace(
+        theta=point.theta[columns],
+        gradient=point.gradient[columns],
+        information=point.information[columns][:, columns],
+    )
+
+
+def cells_beside(
     reward: Features, monomials: Tensor, rows: Rows, inputs: Inputs, group: tuple[float, ...]
-) -> Features:
-    """The functions of r with the cells of a group, less their regression on the monomials."""
+) -> Block:
+    """The cells of a group, and their regression on the monomials of r."""
     block = make_cells(reward.inputs, inputs, group)
     cells = block(rows.states)[:, len(block.terms) :]
     weighted = monomials * rows.seen[:, None]
-    removed = solve(weighted.T @ monomials, weighted.T @ cells).numpy(force=True)
-    return reward.with_block(block, removed)
+    return block, solve(weighted.T @ monomials, weighted.T @ cells).numpy(force=True)
 
 
 def fit_penalised(fit: RiskMinimum, wider: ObservationRisk) -> tuple[float, RiskMinimum]:
@@ -249,13 +309,13 @@ def fit_penalised(fit: RiskMinimum, wider: ObservationRisk) -> tuple[float, Risk
 
     lambda is that of the new functions; the penalty of the others does not change.
     """
-    is_new = torch.arange(wider.reward.size) >= fit.risk.reward.size
+    is_new = torch.ones(wider.reward.size, dtype=torch.bool)
+    is_new[positions(fit.risk.reward, wider.reward)] = False
     is_new = is_new.repeat(len(wider.rows.estimated))
-    old = fit.penalty.new_zeros(len(is_new))
-    old[~is_new] = fit.penalty
+    old = with_zeros(fit.penalty, is_new)
     point, tried, best = extend(fit, wider), [], fit
     while True:
-        gains = [reml_gain(point, is_new, old, strength) for strength in LAMBDAS]
+        gains = model_gains(fit, point, is_new)
         strength = float(LAMBDAS[int(np.argmax(gains))])
         if max(gains) <= LEAVES_FIXED_FORM:
             return max(gains), best
@@ -268,6 +328,19 @@ def fit_penalised(fit: RiskMinimum, wider: ObservationRisk) -> tuple[float, Risk
         if has_converged:
             return max(gains), best
         point = best.point
+
+
+def with_zeros(penalty: Tensor, is_new: Tensor) -> Tensor:
+    """(M,) a penalty, and 0 where functions are new."""
+    wider = penalty.new_zeros(len(is_new))
+    wider[~is_new] = penalty
+    return wider
+
+
+def model_gains(fit: RiskMinimum, point: Point, is_new: Tensor) -> list[float]:
+    """What twice REML gains by new functions at each of LAMBDAS, the penalty of others as it is."""
+    old = with_zeros(fit.penalty, is_new)
+    return [reml_gain(point, is_new, old, strength) for strength in LAMBDAS]
 
 
 def reml_gain(point: Point, is_new: Tensor, old: Tensor, strength: float) -> float:
@@ -362,7 +435,7 @@ def with_all_cells(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
     reward, rows = fit.risk.reward, fit.risk.rows
     monomials = reward(rows.states)[:, : len(reward.terms)]
     for group in groups:
-        reward = with_cells(reward, monomials, rows, inputs, group)
+        reward = reward.with_block(*cells_beside(reward, monomials, rows, inputs, group))
         new = theta.new_zeros((actions, len(group) - 1))
         theta, penalty = torch.cat([theta, new], dim=1), torch.cat([penalty, new + OF_CELL], dim=1)
     wider = fit.risk.with_reward(reward)
