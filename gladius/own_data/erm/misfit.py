@@ -7,7 +7,7 @@ observations those of the bins of each input, selected or not, and of the cells 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -106,16 +106,6 @@ class Deviations:
             np.tile(np.arange(most), size),
             (number, total, squares),
             self.discount,
-        )
-
-    def only(self, asked: NDArray[np.bool_]) -> Deviations:
-        """Those of some groups, (G,) true of them; the others stay, with nothing in them."""
-        number, total, squares = (asked[self.group] * one for one in self.values)
-        return replace(
-            self,
-            number=asked * self.number,
-            choices=[(asked * error, asked * own) for error, own in self.choices],
-            values=(number, total, squares),
         )
 
     def p_of_choices(self, bins: Integers) -> float:

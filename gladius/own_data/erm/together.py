@@ -14,7 +14,7 @@ these all choices are tested.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ def p_value_of_many(
     half: NDArray[np.bool_],
     outcomes: Sequence[Array],
     log_odds: Sequence[Array],
-    of_rows: Deviations,
+    of: Callable[[NDArray[np.bool_]], Deviations],
 ) -> float:
     """The least p-value of the tests along indices of all inputs, times their number.
 
@@ -43,31 +43,34 @@ def p_value_of_many(
         half: (n,) in which half the path of each observation is.
         outcomes: (n,) each, of which the directions are.
         log_odds: (n,) each, of the fit.
-        of_rows: of each observation.
+        of: gives what is tested of some observations, (n,) true of them.
     """
-    found = [of_rows.p_of_choices(equally_full(x, x, BINS)) for x in log_odds]
+    every = of(np.ones_like(half))
+    found = [every.p_of_choices(equally_full(x, x, BINS)) for x in log_odds]
     z = z.clip(-CLIP, CLIP)
     for asked in (half, ~half):
-        of_half = of_rows.only(asked)
-        for y in outcomes:
-            for index in (z @ principal_directions(z[~asked], y[~asked])).T:
-                bins = equally_full(index, index[asked], BINS)
-                found += [of_half.p_of_choices(bins), of_half.p_of_values(bins)]
+        directions = principal_directions(z[~asked], [y[~asked] for y in outcomes])
+        of_half = of(asked)
+        for index in (z[asked] @ directions).T:
+            bins = equally_full(index, index, BINS)
+            found += [of_half.p_of_choices(bins), of_half.p_of_values(bins)]
     return min(1.0, len(found) * min(found))
 
 
-def principal_directions(z: Array, y: Array) -> Array:
-    """(K, D) directions along which y bends most: eigenvectors of E[y z z'], largest values first.
+def principal_directions(z: Array, outcomes: Sequence[Array]) -> Array:
+    """(K, D) directions along which each y of the outcomes bends most, those of the first y first.
 
-    z are taken to mean 0 and to the identity as their covariance, and y less its regression on z.
+    They are the eigenvectors of E[y z z'] with the largest values. z are taken to mean 0 and to the
+    identity as their covariance, and y less its regression on z.
     """
     z = z - z.mean(axis=0)
     spread, axes = np.linalg.eigh(z.T @ z / len(z))
     kept = spread > TIE * spread[-1]
     root = axes[:, kept] / np.sqrt(spread[kept])
-    white = z @ root
-    y = y - y.mean()
-    y = y - white @ (white.T @ y / len(z))
-    values, vectors = np.linalg.eigh(white.T @ (y[:, None] * white))
-    first = np.argsort(-np.abs(values), kind="stable")[:DIRECTIONS]
-    return np.asarray(root @ vectors[:, first])
+    white, found = z @ root, []
+    for y in outcomes:
+        rest = y - y.mean() - white @ (white.T @ y / len(z))
+        values, vectors = np.linalg.eigh(white.T @ (rest[:, None] * white))
+        first = np.argsort(-np.abs(values), kind="stable")[:DIRECTIONS]
+        found.append(root @ vectors[:, first])
+    return np.concatenate(found, axis=1)

@@ -17,14 +17,18 @@ HALF = np.arange(8_000) % 2 == 0
 
 def p_value(z: np.ndarray, actions: np.ndarray, fitted: np.ndarray, gap: np.ndarray) -> float:
     """Of choices with probabilities `fitted` of action 1, and of next values that are `gap` off."""
-    policy, n = np.column_stack([1 - fitted, fitted]), len(z)
-    choices = trust.deviations(actions, policy, [1])
-    of_rows = trust.Deviations(
-        np.ones(n), choices, np.arange(n), actions, (np.ones(n), gap, gap**2), 0.95
-    )
-    outcomes = [actions.astype(float), gap, choices[0][0], gap]
+    policy = np.column_stack([1 - fitted, fitted])
+    ((error, variance),) = trust.deviations(actions, policy, [1])
+
+    def of(asked: np.ndarray) -> trust.Deviations:
+        own, e = np.ones(asked.sum()), gap[asked]
+        choices = [(error[asked], variance[asked])]
+        moves = np.arange(len(e)), actions[asked], (own, e, e**2)
+        return trust.Deviations(own, choices, *moves, 0.95)
+
+    outcomes = [actions.astype(float), gap, error, gap]
     log_odds = np.log(np.maximum(fitted, 1e-300)) - np.log1p(-fitted)
-    return p_value_of_many(z, HALF, outcomes, [log_odds], of_rows)
+    return p_value_of_many(z, HALF, outcomes, [log_odds], of)
 
 
 @given(
@@ -36,7 +40,7 @@ def test_the_direction_of_a_bend_is_found(signs: np.ndarray, units: np.ndarray) 
     """Oracle: the weights by which the index was made, whatever units its inputs are given in."""
     z = np.random.default_rng(3).normal(size=(8_000, 8))
     y = np.abs(z @ signs) + z[:, 0]
-    first = principal_directions(z * units, y)[:, 0] * units
+    first = principal_directions(z * units, [y])[:, 0] * units
     assert abs(first @ signs) > 0.95 * np.linalg.norm(first) * np.sqrt(8)
 
 
@@ -83,7 +87,7 @@ def test_what_the_search_finds_in_one_half_is_no_misfit_in_the_other() -> None:
     found = [p_value(z, one, fitted, rng.normal(size=8_000)) for one in drawn]
     assert min(found) > 0.001  # of 20, times some 50 tests
     error = drawn[0] - fitted
-    along = z @ principal_directions(z, error)[:, 0]  # the search in all rows
+    along = z @ principal_directions(z, [error])[:, 0]  # the search in all rows
     bins = trust.equally_full(along, along, trust.BINS)
     assert trust.p_value(bins, [(error, fitted * (1 - fitted))]) < 0.05
 

@@ -369,7 +369,7 @@ def misfits(
     tested = [name for name, of in columns.items() if np.any(inputs.varies[list(of)])]
     choices = trust.deviations(actions, at, rows.others)
 
-    def of(some: slice) -> trust.Deviations:
+    def of(some: slice | Integers) -> trust.Deviations:
         followed = seen[some]
         e = residual[some][followed]
         return trust.Deviations(
@@ -399,6 +399,7 @@ def misfits(
     every = [k for name in many for k in columns[name]]
     if len(every) >= MANY and len(many) > 2:
         some, path = slice(None, None, -(-len(actions) // MOST_ROWS)), path_of(data.trajectory)
+        rows_of = np.arange(len(actions))[some]
         half = path % 2 == 0 if path.any() else np.arange(len(path)) < len(path) // 2
         taken = [np.asarray(actions == a, dtype=float) for a in rows.others]
         next_value = own.numpy(force=True) + seen * residual
@@ -410,7 +411,7 @@ def misfits(
             half[some],
             [y[some] for y in outcomes],
             [log_at[:, a] - log_at[:, rows.anchor] for a in rows.others],
-            of(some),
+            lambda asked: of(rows_of[asked]),
         )
     keys = [key for key in found if found[key] < bars[key]]
     keys = [keys[i] for i in ranking([found[key] for key in keys])] if keys else []
