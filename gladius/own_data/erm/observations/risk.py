@@ -42,6 +42,7 @@ ZETA_TOLERANCE = 1e-6  # of a Newton step for zeta, relative; the error after it
 LENGTHS = tuple(0.5**k for k in range(20))  # shares of a step that are tried
 LOOSE = 0.1  # of a Newton step for zeta, relative, up to which the risk there is to be trusted
 MAX_STEPS = 30
+MOST_SLOPES = 1_000_000  # numbers of a derivative at once: 8 MB
 
 
 class Block(NamedTuple):
@@ -53,7 +54,7 @@ class Block(NamedTuple):
     phi: tuple[Tensor, ...]
     closed: Tensor
 
-    def take(self, index: Tensor) -> Block:
+    def take(self, index: Tensor | slice) -> Block:
         """Some of the states."""
         reward, is_free, psi, phi, closed = self
         own = tuple(p[index] for p in phi)
@@ -251,30 +252,34 @@ class ObservationRisk:
         With g = grad Q less that of the anchor, the gradient is the sum of (n(s) pi - n(s, .)) g,
         and Fisher's information the sum of n(s) Var_pi(g).
         """
-        rows, block = self.rows, self.block
+        rows = self.rows
         step, slope = self.newton_step(theta, zeta)
         zeta = zeta + step
         miss = float(step.abs().max()) / (1 + float(zeta.abs().max()))
-        log_policy = torch.log_softmax(self.q(block, theta, zeta), dim=1)
-        policy = torch.exp(log_policy)
-        residual = rows.seen[:, None] * policy - rows.visits
-        slopes = self.slopes(slope)
-        of_anchor = next(slopes)
-        gradient, mean = of_anchor.new_zeros(self.free), torch.zeros_like(of_anchor)
-        information = of_anchor.new_zeros((self.free, self.free))
-        for c, own in zip(rows.others, slopes, strict=True):
-            odds = own - of_anchor
-            expected = rows.seen * policy[:, c]
-            gradient += residual[:, c] @ odds
-            information += odds.T @ (expected[:, None] * odds)
-            mean += policy[:, [c]] * odds
-        information -= mean.T @ (rows.seen[:, None] * mean)
-        nll = -float((rows.visits * log_policy).sum())
+        nll, gradient = 0.0, theta.new_zeros(self.free)
+        information = theta.new_zeros((self.free, self.free))
+        size = max(1, MOST_SLOPES // max(1, self.free))
+        for start in range(0, len(rows.seen), size):
+            some = slice(start, start + size)
+            block, seen, visits = self.block.take(some), rows.seen[some], rows.visits[some]
+            log_policy = torch.log_softmax(self.q(block, theta, zeta), dim=1)
+            policy = torch.exp(log_policy)
+            residual = seen[:, None] * policy - visits
+            slopes = self.slopes(slope, block)
+            of_anchor = next(slopes)
+            mean = torch.zeros_like(of_anchor)
+            for c, own in zip(rows.others, slopes, strict=True):
+                odds = own.sub_(of_anchor)
+                gradient += residual[:, c] @ odds
+                information += odds.T @ ((seen * policy[:, c])[:, None] * odds)
+                mean += policy[:, [c]] * odds
+            information -= mean.T @ (seen[:, None] * mean)
+            nll -= float((visits * log_policy).sum())
         return Point(theta, zeta, slope, nll, gradient, information, miss)
 
-    def slopes(self, slope: Tensor) -> Iterator[Tensor]:
-        """(S, M) dQ / dtheta of each action, the base of log-odds first."""
-        rows, block, size = self.rows, self.block, self.reward.size
+    def slopes(self, slope: Tensor, block: Block) -> Iterator[Tensor]:
+        """(n, M) dQ / dtheta of each action at a block, the base of log-odds first."""
+        rows, size = self.rows, self.reward.size
         for c in (rows.anchor, *rows.others):
             of_q = rows.discount * (block.phi[c] @ slope[c])
             if c in rows.estimated:
@@ -383,7 +388,8 @@ def level_test(fit: RiskMinimum) -> Level:
     """The score test of the level of V; d follows from the regression of zeta, as V does."""
     risk, rows, point = fit.risk, fit.risk.rows, fit.point
     policy, fixed = torch.softmax(fit.q, dim=1), 1 - rows.is_free
-    ordered = dict(zip((rows.anchor, *rows.others), risk.slopes(point.slope), strict=True))
+    given = risk.slopes(point.slope, risk.block)
+    ordered = dict(zip((rows.anchor, *rows.others), given, strict=True))
     slope = torch.zeros_like(ordered[rows.anchor])
     for a in rows.actions:
         slope += (fixed[:, [a]] - policy[:, [a]]) * ordered[a]
@@ -402,7 +408,8 @@ def covariance(fit: RiskMinimum) -> Tensor:
     risk, rows, point = fit.risk, fit.risk.rows, fit.point
     policy, v = torch.softmax(fit.q, dim=1), fit.v
     block = risk.block
-    ordered = dict(zip((rows.anchor, *rows.others), risk.slopes(point.slope), strict=True))
+    given = risk.slopes(point.slope, risk.block)
+    ordered = dict(zip((rows.anchor, *rows.others), given, strict=True))
     slopes = [ordered[c] for c in rows.actions]
     mean = sum(policy[:, [c]] * slope for c, slope in enumerate(slopes))
     crossed = [
