@@ -397,9 +397,9 @@ def misfits(
     is_few = len(tested) <= trust.MOST_PAIRED
     many = tuple(name for name in tested if is_few or {*columns[name]} & {*selected})
     every = [k for name in many for k in columns[name]]
-    if len(every) >= MANY and len(many) > 2:
-        some, path = slice(None, None, -(-len(actions) // MOST_ROWS)), path_of(data.trajectory)
-        rows_of = np.arange(len(actions))[some]
+    if len(many) >= MANY:
+        some = np.arange(0, len(actions), -(-len(actions) // MOST_ROWS))
+        path = path_of(data.trajectory)
         half = path % 2 == 0 if path.any() else np.arange(len(path)) < len(path) // 2
         taken = [np.asarray(actions == a, dtype=float) for a in rows.others]
         next_value = own.numpy(force=True) + seen * residual
@@ -411,7 +411,7 @@ def misfits(
             half[some],
             [y[some] for y in outcomes],
             [log_at[:, a] - log_at[:, rows.anchor] for a in rows.others],
-            lambda asked: of(rows_of[asked]),
+            lambda asked: of(some[asked]),
         )
     keys = [key for key in found if found[key] < bars[key]]
     keys = [keys[i] for i in ranking([found[key] for key in keys])] if keys else []
