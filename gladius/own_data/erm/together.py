@@ -65,8 +65,8 @@ def principal_directions(z: Array, outcomes: Sequence[Array]) -> Array:
     """
     z = z - z.mean(axis=0)
     spread, axes = np.linalg.eigh(z.T @ z / len(z))
-    kept = spread > TIE * spread[-1]
-    root = axes[:, kept] / np.sqrt(spread[kept])
+    is_free = spread > TIE * spread[-1]
+    root = axes[:, is_free] / np.sqrt(spread[is_free])
     white, found = z @ root, []
     for y in outcomes:
         rest = y - y.mean() - white @ (white.T @ y / len(z))

@@ -281,11 +281,11 @@ def modelled_gains(fit: RiskMinimum, blocks: Sequence[Block]) -> list[float]:
             some = np.concatenate([own, new[end - widths[i] : end]])
             columns = torch.as_tensor(np.add.outer(np.arange(actions) * wider.size, some).ravel())
             is_new = (torch.arange(len(some)) >= len(own)).repeat(actions)
-            gains[i] = max(model_gains(fit, part(point, columns), is_new))
+            gains[i] = max(model_gains(fit, restricted(point, columns), is_new))
     return gains
 
 
-def part(point: Point, columns: Tensor) -> Point:
+def restricted(point: Point, columns: Tensor) -> Point:
     """The point as one of some coefficients, the others zero."""
     return point._replace(
         theta=point.theta[columns],
