@@ -106,7 +106,8 @@ class TransitionProbabilities:
     @shaped
     def rows(self, replication: int, states: Float[Array, "n d"]) -> Float[Array, "A n S"] | Moves:
         """(A, n, S) transition probabilities of states; frequencies where one is on the grid."""
-        position = grid_positions(self.states, states)
+        is_grid = states is self.states
+        position = np.arange(len(states)) if is_grid else grid_positions(self.states, states)
         is_off = position < 0
         transition: Array | Moves = self.transition[replication][:, position]
         if np.any(is_off):

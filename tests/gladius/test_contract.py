@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 import gladius
 from gladius import METHODS, BusEngine, InputError, LinearReward, Results, Transitions, fit, load
+from gladius.baselines import mpec
 from gladius.designs.bus import BUS_REWARD
 from gladius.model import mdp
 from gladius.model.parametric import Model
@@ -391,7 +392,7 @@ FAR = [[1000.0, 5.0], [-1000.0, 5.0], [1e6, 1e6], [-50.0, 50.0]]
 
 
 @pytest.mark.parametrize(
-    ("method", "starts"), [("nfxp", NEAR + FAR), ("ml_irl", NEAR), ("mpec", NEAR)]
+    ("method", "starts"), [("nfxp", NEAR + FAR), ("ml_irl", NEAR), ("mpec", NEAR + FAR)]
 )
 def test_the_start_does_not_matter(method: str, starts: list[list[float]]) -> None:
     data = BUS.simulate(50, np.random.default_rng(4))
@@ -553,6 +554,7 @@ def test_alternating_single_steps_are_no_inner_loop(options: dict[str, Any], inn
 
 SOLVERS = (
     newton.minimise,
+    mpec.fit_from,
     mdp.soft_bellman,
     risk.minimise,
     networks.adam_descent,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -57,12 +57,12 @@ class Cells:
         number = np.append(number, ended[b, last])[order]
         return cls(action[order], state[order], after[order], number, (len(ended), states))
 
-    @property
+    @cached_property
     def row(self) -> Integers:
         """(M,) which pair (a, s) each is of, raveled."""
         return np.ravel_multi_index((self.action, self.state), self.shape)
 
-    @property
+    @cached_property
     def total(self) -> Array:
         """(A, S) observations of each pair."""
         size = int(np.prod(self.shape))

@@ -351,11 +351,11 @@ class FormErrors(Errors):
         q, resolvent, cells, rows = at = self._at()
         errors = np.sqrt(np.diag(self._table(*at).covariance))
         near = Near.of(self.basis, theta, q, resolvent)
-        bias = near.bias(Noise.of(cells, cells if rows is None else rows))
-        spread = np.zeros_like(bias)
+        shift = near.shift(cells, cells if rows is None else rows, errors)
+        spread = np.zeros_like(shift)
         if not np.all(cells.total):
-            spread = near.spread(Noise.borrowed(cells, near.model.transition[0]))
-        return np.asarray([bias, spread]) / errors
+            spread = near.spread(Noise.borrowed(cells, near.model.transition[0])) / errors
+        return np.asarray([shift, spread])
 
     @one_thread()
     def draws(self, theta: Array, number: int, rng: np.random.Generator) -> Blocks:

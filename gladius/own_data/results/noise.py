@@ -12,6 +12,17 @@ factors:
 
 and the second-order terms of V and dV, which g_2 holds in sums only, are not solved for.
 
+Several moves share a direction, with random signs. The bias is the trace of a matrix Q over moves,
+and signs add Q(m, m') of pairs in one direction with either sign. With D directions the variance is
+2 / D sum_{m != m'} Q(m, m')^2 if directions are drawn at random, so that the standard deviation is
+at most sqrt(2 / D) of the bias where Q is definite, and less by the root of the number of moves
+that matter. What the directions add, b_d, are independent, so that
+
+    D / (D - 1) sum_d (b_d - b-bar)^2
+
+has at least that variance as its mean: the b_d differ by more than signs. So it is an estimate that
+errs on the large side, by which directions are added until it is small.
+
 Source: Rilstone, Srivastava and Ullah (1996), Journal of Econometrics 75, 369-395, for the bias.
 """
 
@@ -36,9 +47,9 @@ from gladius.solvers.newton import newton_step
 from gladius.validate import Array
 
 LARGEST_TABLE = 50_000_000  # entries of the moves that are drawn together: 400 MB
-# Directions of errors, for the bias: up to so many each move has its own and the sum is exact. With
-# more states they may be fewer, as far as the block says, because more moves average their signs.
-DIRECTIONS, FEWEST, LARGEST_BLOCK = 64, 4, 6_400
+# of errors, for the bias: first so many, then several times as many until the signs' error is small
+DIRECTIONS, TIMES = 4, 4
+PRECISION = 0.1  # of the bias by signs, in standard errors of theta-hat, or relative
 
 
 @dataclass(frozen=True)
@@ -62,10 +73,13 @@ class Noise:
     number: int
 
     @classmethod
-    def of(cls, cells: Cells, rows: Cells) -> Noise:
-        """That of the rows in `cells`; `rows` are the same without weights."""
+    def of(cls, cells: Cells, rows: Cells, directions: int) -> Noise:
+        """That of the rows in `cells`; `rows` are the same without weights.
+
+        With as many directions as moves each has its own, and no sign matters.
+        """
         at = cells.action, cells.state
-        return cls._by(cells, cells.number / cells.total[at], rows.total[at])
+        return cls._by(cells, cells.number / cells.total[at], rows.total[at], directions)
 
     @classmethod
     def borrowed(cls, cells: Cells, transition: Table) -> Noise:
@@ -76,12 +90,12 @@ class Noise:
         ends = np.maximum(1 - departures(rows), 0.0)  # of a path, where V is 0
         row, chance = np.append(row, np.arange(len(a))), np.append(chance, ends)
         after = np.append(after, np.full(len(a), rows.shape[1]))
-        return cls._by(Cells(a[row], s[row], after, chance, cells.shape), chance, np.ones(len(row)))
+        own = Cells(a[row], s[row], after, chance, cells.shape)
+        return cls._by(own, chance, np.ones(len(row)), len(row))
 
     @classmethod
-    def _by(cls, cells: Cells, chance: Array, times: Array) -> Noise:
-        moves, (_, states) = len(chance), cells.shape
-        number = min(moves, max(FEWEST, min(DIRECTIONS, LARGEST_BLOCK // states)))
+    def _by(cls, cells: Cells, chance: Array, times: Array, directions: int) -> Noise:
+        moves, number = len(chance), min(len(chance), directions)
         direction = np.empty(moves, dtype=np.int64)
         order = np.lexsort((cells.after, cells.action, cells.state))
         direction[order] = np.arange(moves) % max(number, 1)
@@ -193,8 +207,25 @@ class Near:
         first = (of_dv[:, None] * error_flow[:, :-1] + of_v * error_flow[:, -1:]) @ self.inverse
         return np.asarray(np.sqrt(np.sum(first**2, axis=0)))
 
+    def shift(self, cells: Cells, rows: Cells, errors: Array) -> Array:
+        """(k,) mean of theta-hat - theta by noise of P-hat, in standard errors, (k,), of theta-hat.
+
+        The standard deviation by signs, which is estimated above, is PRECISION or that share of it,
+        or less, but where more directions would not fit into memory.
+        """
+        number, most = DIRECTIONS, LARGEST_TABLE // self.slope.size
+        while True:
+            found = self.bias(Noise.of(cells, rows, number)) / errors
+            total = found.sum(axis=0)
+            if number >= min(len(cells.number), most):
+                return np.asarray(total)
+            spread = np.sqrt(number) * found.std(axis=0, ddof=1)
+            if np.all(spread <= PRECISION * np.maximum(1.0, np.abs(total))):
+                return np.asarray(total)
+            number *= TIMES
+
     def bias(self, noise: Noise) -> Array:
-        """(k,) mean of theta-hat - theta by noise of P-hat, to second order."""
+        """(D, k) what each direction adds to the mean of theta-hat - theta, to second order."""
         own, beta = self.model.transition[0], self.model.discount
         x = np.append(self.dv, self.v[:, None], axis=1)[None]
         error = noise.along(x, ahead(own, x))
@@ -215,9 +246,9 @@ class Near:
         ahead_dv = ahead(own, dv)
         dq = beta * (np.swapaxes(ahead_dv, 1, 2) + error[..., :-1])
         error = noise.along(np.append(dv, v, axis=2), np.append(ahead_dv, expected, axis=3))
-        second = np.einsum("sa,dsak->k", of_dv, error[..., :-1])
-        second += np.einsum("sak,dsa->k", of_v, error[..., -1] + change**2 / (2 * beta))
-        second += np.einsum("dsa,dsak->k", self.u[:, None] * self.policy * change, dq)
+        second = np.einsum("sa,dsak->dk", of_dv, error[..., :-1])
+        second += np.einsum("sak,dsa->dk", of_v, error[..., -1] + change**2 / (2 * beta))
+        second += np.einsum("dsa,dsak->dk", self.u[:, None] * self.policy * change, dq)
         return np.asarray(second @ self.inverse)
 
     def _solve(self, right: Array, *, transposed: bool = False) -> Array:

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from gladius.own_data.erm.indexed import Indexed
 from gladius.panel.anchor import Anchor
 from gladius.panel.moves import tabulated
 from gladius.panel.record import Counts, Transitions, grid_positions, group
-from gladius.register import METHODS
+from gladius.register import method, takes
 from gladius.validate import Array, InputError, check_finite
 
 TAKE = ("nfxp", "mpec", "ccp", "plug_in")  # methods with sampling weights
@@ -157,22 +156,22 @@ def fits_with_weights(
         anchor: the anchor action and its reward.
         discount: beta.
         options: of the method.
-        indexed: the data by their states, for the method of `gladius.own_data` that reads them so.
+        indexed: the data by their states, for methods whose `fit` has a parameter of this name.
 
     Raises:
         InputError: the method takes no sampling weights.
     """
     if weights is None:
-        function = import_module(METHODS[name]).fit
+        function = method(name)
 
         def of_states(*three: Any, **options: Any) -> list[Estimate]:
             found: list[Estimate] = function(*three, indexed, **options)
             return found
 
-        own = of_states if name == "profiled_erm" else function
+        own = of_states if takes(name, "indexed") else function
         return fits_within_sets(name, own, data, anchor, discount, options)
-    takes = name in TAKE and not options.get("finite_dependence")
-    if not takes or isinstance(anchor, StateAnchor):
+    is_taker = name in TAKE and not options.get("finite_dependence")
+    if not is_taker or isinstance(anchor, StateAnchor):
         hint = f"sampling weights are for {', '.join(TAKE)}, without finite_dependence and with"
         hint += " one anchor action; freq_weights= for every method"
         raise InputError("weights", weights, f"{hint}, if the weights are whole numbers of rows")

@@ -1,5 +1,6 @@
 """What a fit is held against: the choices along each input, their certainty, and frequencies."""
 
+import tracemalloc
 from itertools import product
 from typing import Any
 
@@ -15,7 +16,7 @@ from scipy.special import expit, log_softmax, xlogy
 from gladius.own_data.erm import misfit as trust
 from gladius.own_data.erm.observations.features import Inputs, sampled
 from gladius.panel.record import Counts, index_rows
-from gladius.validate import Array
+from gladius.validate import Array, Integers
 
 
 def misfits(states: np.ndarray, actions: np.ndarray, policy: np.ndarray) -> tuple[int, ...]:
@@ -378,3 +379,39 @@ def test_frequencies_beat_a_policy_that_is_far_from_them() -> None:
     near = np.log(visits + np.array([2.0, -2.0]))
     assert not trust.is_worse_than_frequencies(counts, near).any()
     assert trust.is_worse_than_frequencies(counts, np.zeros((1, 3, 2))).all()
+
+
+def test_the_tests_of_pairs_take_memory_for_columns_and_not_for_pairs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Four more columns are 26 more pairs, whose cells would be 8 bytes a row each, if kept."""
+    rows, rng = 10_000, np.random.default_rng(0)
+    states, policy = rng.normal(size=(rows, 9)), np.full((rows, 2), 0.5)
+    actions = rng.integers(2, size=rows)
+    residual, choices = rng.normal(size=rows), trust.deviations(actions, policy, [0])
+    values = np.ones(rows), residual, residual**2
+    of_rows = trust.Deviations(np.ones(rows), choices, np.arange(rows), actions, values, 0.9)
+
+    def peak(columns: int) -> int:
+        inputs = Inputs.of(states[:, :columns])
+        tracemalloc.start()
+        found = trust.pair_p_values(
+            inputs, [[k] for k in range(columns)], of_rows, sampled(len(states))
+        )
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert len(found) == columns * (columns - 1) // 2
+        return most
+
+    most = 4 * 32 * rows  # a column's values, which of them, and two kinds of bins: 24 bytes
+    assert peak(9) - peak(5) < most
+    kept, test = list[Integers](), trust.value_p_value
+
+    def keeping(cells: Integers, *given: Any) -> float:
+        kept.append(cells)
+        return test(cells, *given)
+
+    monkeypatch.setattr(trust, "value_p_value", keeping)
+    few = peak(5)
+    kept.clear()
+    assert peak(9) - few > most, "control"

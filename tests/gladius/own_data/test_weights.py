@@ -1,8 +1,10 @@
 """Frequency weights are rows written again; sampling weights have the errors of a sandwich."""
 
+import sys
 import warnings
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ from gladius import BusEngine, InputError, PooledIncrements, Transitions
 from gladius.baselines import nfxp
 from gladius.designs.bus import BUS_REWARD
 from gladius.model import inversion
-from gladius.own_data.results.weights import TAKE
+from gladius.own_data.results.weights import TAKE, fits_with_weights
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import group
 from gladius.validate import Array
@@ -284,3 +286,24 @@ def test_an_array_of_weights_has_to_be_in_the_order_of_the_rows() -> None:
     moved = replace(DATA, is_moved=True)
     with pytest.raises(InputError, match="name a column"):
         gladius.fit(moved, "plug_in", **KNOWN, weights=np.ones(len(DATA)))
+
+
+def test_a_method_gets_the_data_by_states_if_its_fit_has_a_parameter_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[Any] = []
+
+    def with_states(data: Any, anchor: Any, discount: Any, indexed: Any = (), /) -> list[Any]:
+        seen.append(indexed)
+        return []
+
+    def without(data: Any, anchor: Any, discount: Any) -> list[Any]:
+        seen.append(None)
+        return []
+
+    given: Any = [object()]
+    for function, expected in ((with_states, given), (without, None)):
+        monkeypatch.setitem(gladius.METHODS, "mine", "mine")
+        monkeypatch.setitem(sys.modules, "mine", cast(Any, SimpleNamespace(fit=function)))
+        fits_with_weights("mine", None, [DATA], Anchor(1, -5.0), 0.9, {}, given)
+        assert seen[-1] is expected
