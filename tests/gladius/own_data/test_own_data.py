@@ -207,7 +207,7 @@ warnings.simplefilter("ignore")
 data = gladius.BusEngine().simulate(60, rng=0)
 known = dict(anchor_action=1, anchor_reward=-5.0, discount=0.95)
 for name in gladius.METHODS:
-    options = dict(protocol="printed") if name == "gladius" else dict()
+    options = dict(protocol="printed", iterations=20) if name == "gladius" else dict()
     if name in ("nfxp", "ccp", "mpec", "avi", "semi_gradient", "rp", "samq", "ml_irl"):
         options["reward"] = BUS_REWARD
     try:
