@@ -37,7 +37,13 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 LOOPS = (
-    {"gladius/test_author.py", "reproduce/test_exhibits_mileage.py"},
+    {
+        "gladius/test_author.py",
+        "gladius/test_contract.py",
+        "gladius/test_threads.py",
+        "reproduce/test_converging.py",
+        "reproduce/test_exhibits_mileage.py",
+    },
     {"gladius/test_imitation.py", "reproduce/test_gym_trainings.py"},
     {"gladius/test_author_baselines.py", "reproduce/test_public_baselines.py"},
     {
