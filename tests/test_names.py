@@ -5,6 +5,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,19 +24,26 @@ SHORT = 60  # characters of a string whose words may be options, columns or stat
 def bound(tree: ast.AST) -> Iterator[str]:
     """Every name that a module binds, reads or imports, and the words of its short strings."""
     for node in ast.walk(tree):
+        fields = vars(node)
         for field in ("id", "attr", "arg", "name", "asname"):
-            if isinstance(text := getattr(node, field, None), str):
+            if isinstance(text := fields.get(field), str):
                 yield from text.split(".")
-        text = getattr(node, "value", None)
+        text = fields.get("value")
         if isinstance(node, ast.Constant) and isinstance(text, str) and len(text) < SHORT:
             yield text
             yield from re.findall(r"\w+", text)
 
 
-KNOWN = {
-    *(part for path in SOURCES for part in path.relative_to(ROOT).with_suffix("").parts),
-    *(name for path in SOURCES for name in bound(ast.parse(path.read_text("utf-8")))),
-}
+@cache
+def known() -> set[str]:
+    """Of the whole project; not made where a worker imports this file and runs no test of it."""
+    return {
+        *(part for path in SOURCES for part in path.relative_to(ROOT).with_suffix("").parts),
+        *(name for path in SOURCES for name in bound(tree(path.read_text("utf-8")))),
+    }
+
+
+tree = cache(ast.parse)
 FOLDERS = [ROOT / name for name in (*PACKAGES, "paper_tables", ".github")]
 FILES = {path.name for path in (*ROOT.iterdir(), *(p for x in FOLDERS for p in x.rglob("*")))}
 OTHERS = {"zurcher_250206.json", "rust_bus_original.csv"}  # of the authors, of econirl
@@ -45,13 +53,13 @@ def unknown(source: str) -> list[str]:
     """Names in backticks, of docstrings and comments, that nothing in the project has."""
     texts = [
         ast.get_docstring(node) or ""
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(tree(source))
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
     ]
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     texts += [token.string for token in tokens if token.type == tokenize.COMMENT]
     names = [name for text in texts for name in NAME.findall(text)]
-    return [name for name in names if name not in FILES and not {*name.split(".")} <= KNOWN]
+    return [name for name in names if name not in FILES and not {*name.split(".")} <= known()]
 
 
 def test_what_is_in_backticks_exists() -> None:

@@ -38,12 +38,12 @@ def cells(smoke: bool = True) -> dict[str, Cell]:
     return {entry.cell.digest: entry.cell for entry in entries}
 
 
-def kinds() -> dict[tuple[str, ...], Cell]:
-    """A smoke cell for each function, method, protocol, class of functions and kind."""
+def kinds(smoke: bool = True) -> dict[tuple[str, ...], Cell]:
+    """A cell for each function, method, protocol, class of functions and kind."""
     found: dict[tuple[str, ...], Cell] = {}
-    for cell in cells().values():
+    for cell in cells(smoke).values():
         settings = cell.settings | cell.settings.get("options", {})
-        names = ("method", "protocol", "function_class", "kind", "environment", "drawn")
+        names = ("method", "protocol", "function_class", "kind", "environment", "drawn", "module")
         found.setdefault((cell.compute, *(str(settings.get(name)) for name in names)), cell)
     return found
 
@@ -156,7 +156,7 @@ def test_modules_that_are_renamed_split_and_joined_change_no_key(
     tree: Path, rewritten: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the control, a constant of what was split off, changes the keys of those that use it."""
-    several = cells(smoke=False)
+    several = {cell.digest: cell for cell in kinds(smoke=False).values()}
     before = of_tree(tree, several)
     for old, new in MOVES.items():
         renamed(tree, rewritten, monkeypatch, old, new)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,7 +21,7 @@ from reproduce.engine.provenance import ROOT
 from reproduce.pages import site
 
 CONFIG, GENERATED = ROOT / "reproduce/templates/mkdocs.yml", "paper_tables/generated"
-PAGES = site.pages()
+made = cache(site.pages)
 INLINE = r"\$`[^`]+`\$|(?<![`$])\$[^\s`$][^$`]*\$"
 
 
@@ -37,6 +38,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site")
     build(configured(out))
     return out
+
+
+@pytest.fixture(scope="module")
+def pages(built: Path) -> dict[Path, "Page"]:
+    return read(built)
 
 
 def configured(out: Path) -> MkDocsConfig:
@@ -84,11 +90,10 @@ def dead(pages: dict[Path, Page]) -> list[tuple[str, str | None]]:
     return found
 
 
-def test_every_link_leads_somewhere(built: Path, tmp_path: Path) -> None:
-    pages = read(built)
+def test_every_link_leads_somewhere(pages: dict[Path, Page], tmp_path: Path) -> None:
     assert dead(pages) == []
     assert sum(len(page.links) for page in pages.values()) > 9_000
-    assert len(pages) == len(PAGES)
+    assert len(pages) == len(made())
     (tmp_path / "b.html").write_text('<p id="x"></p><a name="y"></a>', "utf-8")
     links = ["b.html#x", "b.html#y", "b.html", "#z", "https://a.b", "c%20d.csv", "."]
     broken = ["b.html#X", "b.htm", "#w", "c.csv", "../b.html", "http://a.b", None]
@@ -119,11 +124,10 @@ def test_a_dead_link_or_a_page_outside_the_bar_stops_the_build(tmp_path: Path) -
 
 
 def test_every_page_is_found_by_search_and_has_the_bar_the_version_and_its_contents(
-    built: Path,
+    built: Path, pages: dict[Path, Page]
 ) -> None:
     found = json.loads((built / "search/search_index.json").read_text("utf-8"))["docs"]
     searched = {entry["location"].partition("#")[0] for entry in found}
-    pages = read(built)
     assert {path.relative_to(built.resolve()).as_posix() for path in pages} == searched
     words = {entry["location"]: entry["text"] for entry in found}
     assert "IQ-learn" in " ".join(x for page, x in words.items() if "table_4.html" in page)
@@ -145,19 +149,18 @@ def test_every_page_is_found_by_search_and_has_the_bar_the_version_and_its_conte
     assert (built / "search/search_index.js").is_file()  # which a page reads from a disk
 
 
-def test_no_list_or_table_is_part_of_a_paragraph(built: Path) -> None:
+def test_no_list_or_table_is_part_of_a_paragraph(pages: dict[Path, Page]) -> None:
     """GitHub begins one right under a line of text, whereas Markdown takes it for more of that.
 
     Nor do back quotes stand for code in what is HTML already.
     """
     hidden = re.compile(r"<(pre|code|script|math)\b.*?</\1>|<[^>]+>", re.DOTALL)
-    for path in read(built):
+    for path in pages:
         text = hidden.sub("", path.read_text("utf-8"))
         assert re.findall(r"\n *(?:[-*] \S.*|\| ?-+:? ?\|.*)|`.*", text) == [], path
 
 
-def test_nothing_is_fetched_and_formulas_are_set(built: Path) -> None:
-    pages = read(built)
+def test_nothing_is_fetched_and_formulas_are_set(built: Path, pages: dict[Path, Page]) -> None:
     assert len([link for page in pages.values() for link in page.loaded]) > 500
     assert {x for page in pages.values() for x in page.loaded if urlsplit(x).netloc} == set()
     styles = [path.read_text("utf-8") for path in built.rglob("*.css")]
@@ -167,7 +170,7 @@ def test_nothing_is_fetched_and_formulas_are_set(built: Path) -> None:
         formulas = re.findall("<math.*?</math>", path.read_text("utf-8"), re.DOTALL)
         count += len(formulas)
         assert [x for x in formulas if "\\" in re.sub("<[^>]+>", "", x)] == [], path
-    parts = [part for text in PAGES.values() for part in site.FENCE.split(text)]
+    parts = [part for text in made().values() for part in site.FENCE.split(text)]
     inline = [x for part in parts if part[:3] != "```" for x in re.findall(INLINE, part)]
     assert count == len(inline) + sum(part.startswith("```math") for part in parts) > 400
     assert "$`" not in page_of(built, "proofs_checks/corrected/corrected.md")
@@ -184,7 +187,7 @@ def test_a_theorem_is_linked_to_its_file_and_the_readme_to_the_pages_for_editors
 
 
 def test_the_api_has_a_sentence_for_every_name_and_a_page_for_every_module(built: Path) -> None:
-    index = PAGES["api/index.md"]
+    index = made()["api/index.md"]
     rows = dict(re.findall(r"^\| \[`([\w.]+)`\]\(\S+\) \| (\S.*) \|$", index, re.MULTILINE))
     modules = [path.relative_to(ROOT) for path in (ROOT / "gladius").rglob("*.py")]
     paths = {".".join(x.with_suffix("").parts).removesuffix(".__init__") for x in modules}
@@ -204,7 +207,7 @@ def test_the_api_has_a_sentence_for_every_name_and_a_page_for_every_module(built
 
 
 def test_the_guide_is_two_pages_whose_examples_are_cells() -> None:
-    guide, rust = PAGES[site.GUIDE], PAGES[site.RUST]
+    guide, rust = made()[site.GUIDE], made()[site.RUST]
     whole = (ROOT / site.GUIDE).read_text("utf-8")
     assert site.CELL.findall(guide) + site.CELL.findall(rust) == [
         *re.findall(r"```python\n(.*?)```", whole, re.DOTALL),
@@ -217,7 +220,7 @@ def test_the_guide_is_two_pages_whose_examples_are_cells() -> None:
 
 def test_the_plain_edition_is_a_notebook_with_a_cell_a_file(built: Path) -> None:
     files = sorted((ROOT / site.PLAIN).parent.glob("*.py"))
-    cells = site.CELL.findall(PAGES[site.PLAIN])
+    cells = site.CELL.findall(made()[site.PLAIN])
     assert cells == [path.read_text("utf-8") for path in files]
     assert len(cells) == 7
     assert page_of(built, site.PLAIN).count("<h2") == len(files)

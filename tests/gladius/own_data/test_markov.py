@@ -19,9 +19,11 @@ def joined(*sets: Transitions) -> Transitions:
 
 
 def of_types(seed: int) -> Transitions:
+    """25 paths of each of two costs, of 60 periods."""
     rng = np.random.default_rng(seed)
-    costs = (0.6, 1.6)
-    return joined(*(BusEngine(maintenance=lambda x, c=c: -c * x).simulate(25, rng) for c in costs))
+    worlds = [BusEngine(maintenance=lambda x, c=c: -c * x) for c in (0.6, 1.6)]
+    data = joined(*(world.simulate(25, rng) for world in worlds))
+    return data.take(np.arange(len(data)) % 100 < 60)
 
 
 def of_hidden_regimes(seed: int, trajectories: int = 60, horizon: int = 60) -> Transitions:

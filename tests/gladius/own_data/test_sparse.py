@@ -280,7 +280,7 @@ def test_two_inputs_that_matter_only_together_are_seen() -> None:
         effect=np.tile(0.8 * np.outer(LEVELS, LEVELS).ravel(), (20, 1)),
         increments=np.full((441, 4), 0.25),
     )
-    estimate = fit_sparse(world.simulate(500, np.random.default_rng(6)))
+    estimate = fit_sparse(world.simulate(250, np.random.default_rng(6)))
     assert estimate.diagnostics.extra["reward_inputs"] == (0, 1, 2)
 
 
@@ -290,7 +290,7 @@ def test_an_input_of_the_moves_alone_is_zetas_and_not_rs() -> None:
     tilted = InputsBus(
         3, world.draw, world.type_of, UNIFORM, world.effect, tilt / tilt.sum(1, keepdims=True)
     )
-    extra = fit_sparse(tilted.simulate(800, np.random.default_rng(8))).diagnostics.extra
+    extra = fit_sparse(tilted.simulate(300, np.random.default_rng(8))).diagnostics.extra
     assert extra["reward_inputs"] == (0,)
     assert extra["zeta_inputs"] == (0, 1)
 
@@ -301,7 +301,7 @@ def test_three_actions() -> None:
         inputs=3,
         partial=np.tile(-3.0 - 0.2 * np.arange(1.0, 21)[:, None], (1, 21)),
     )
-    data = world.simulate(800, np.random.default_rng(9))
+    data = world.simulate(400, np.random.default_rng(9))
     estimate = fit_sparse(data)
     assert estimate.diagnostics.status == "ok"
     assert mape(estimate, data, world.reward) < 6.0

@@ -313,9 +313,15 @@ def test_of_sixty_selected_columns_all_pairs_are_tested() -> None:
 
 
 @pytest.mark.parametrize("place", [10, 40])
-def test_a_rare_dummy_that_the_sample_lacks_takes_no_pair_from_others(place: int) -> None:
-    """A column that varies, but has one bin, in the middle or last."""
-    x = np.random.default_rng(5).normal(size=(24_000, 41))
+def test_a_rare_dummy_that_the_sample_lacks_takes_no_pair_from_others(
+    place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column that varies, but has one bin, in the middle or last; a sample is of half the rows.
+
+    The score of the pair that matters is 0.1 / 0.5 * 4,800**0.5 = 14 of its standard deviations.
+    """
+    monkeypatch.setattr("gladius.own_data.erm.observations.features.SAMPLE", 2_000)
+    x = np.random.default_rng(5).normal(size=(4_800, 41))
     x[:, place] = 0.0
     x[[1, 3, 5], place] = 1.0  # every other row is in the sample
     chance = expit(-0.4 * x[:, 7] * x[:, 11])
