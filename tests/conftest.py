@@ -5,8 +5,8 @@
 The time limit of an example is off in both: the first call of a compiled routine, or a busy
 machine, is no failure. Array shapes in signatures are checked at each call.
 
-Each process compiles a loop anew, up to 11 s, and the trainings share loops, so files whose tests
-compile them run on one worker of pytest-xdist: the first to start, a third of the whole.
+Each process compiles a loop anew, up to 11 s, so files whose tests compile the same loops for the
+same types run on one worker of pytest-xdist. The first set has most tests, and starts first.
 """
 
 import os
@@ -36,39 +36,39 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-LOOPS = {
-    "gladius/test_algorithm.py",
-    "gladius/test_author.py",
-    "gladius/test_author_baselines.py",
-    "gladius/test_batches.py",
-    "gladius/test_contract.py",
-    "gladius/test_imitation.py",
-    "gladius/test_max_oracle.py",
-    "gladius/test_stack.py",
-    "gladius/test_threads.py",
-    "gladius/test_training.py",
-    "reproduce/test_constants.py",
-    "reproduce/test_converging.py",
-    "reproduce/test_exhibits_mileage.py",
-    "reproduce/test_gym_trainings.py",
-    "reproduce/test_printed_trainings.py",
-    "reproduce/test_public_baselines.py",
-    "reproduce/test_public_trainings.py",
-}
+LOOPS = (
+    {
+        "gladius/test_algorithm.py",
+        "gladius/test_author.py",
+        "gladius/test_batches.py",
+        "gladius/test_contract.py",
+        "gladius/test_max_oracle.py",
+        "gladius/test_stack.py",
+        "gladius/test_threads.py",
+        "gladius/test_training.py",
+        "reproduce/test_constants.py",
+        "reproduce/test_converging.py",
+        "reproduce/test_exhibits_mileage.py",
+        "reproduce/test_printed_trainings.py",
+        "reproduce/test_public_trainings.py",
+    },
+    {"gladius/test_imitation.py", "reproduce/test_gym_trainings.py"},
+    {"gladius/test_author_baselines.py", "reproduce/test_public_baselines.py"},
+)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With `--dist loadscope`: a file to a worker, and files that compile loops to the same."""
+    """With `--dist loadscope`: a file to a worker, and files that share loops to the same."""
     from xdist.scheduler import LoadScopeScheduling
 
-    together = {f"tests/{name}" for name in LOOPS}
-    assert all(config.rootpath.joinpath(path).is_file() for path in together)
+    first = {f"tests/{name}": f"tests/{min(of)}" for of in LOOPS for name in of}
+    assert all(config.rootpath.joinpath(path).is_file() for path in first)
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             scope = super()._split_scope(nodeid)
-            return "loops" if scope in together else scope
+            return first.get(scope, scope)
 
     return Scheduling(config, log) if config.getoption("dist") == "loadscope" else None
 
