@@ -282,7 +282,7 @@ def planted(entry: Entry, factor: float = 1.0) -> Result:
     of = "MAPE", "status"
     if entry.column == exhibit.PUBLIC:
         errors, epoch = (
-            errors if entry.protocol.endswith("last") else errors / 2,
+            errors / 2 if entry.protocol.endswith("oracle") else errors,
             entry.protocol[6:],
         )
         of = f"MAPE {epoch}", f"status {epoch}"
@@ -302,9 +302,9 @@ def test_the_files_say_what_the_rule_says(factor: float, word: str, tmp_path: Pa
     results = view(factor)
     frame = written(exhibit.EXHIBIT, results, tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    tables = {f"converging{x}.{end}" for x in ("", "_ablation") for end in ("md", "tex")}
+    tables = {f"converging{x}.{y}" for x in ("", "_ablation", "_epochs") for y in ("md", "tex")}
     figures = {f"converging{x}.{end}" for x in ("", "_inputs", "_paths") for end in ("pdf", "png")}
-    csvs = {f"converging{x}.csv" for x in ("", "_checks", "_ablation")}
+    csvs = {f"converging{x}.csv" for x in ("", "_checks", "_ablation", "_epochs_checks")}
     assert names == tables | figures | csvs
     is_titled = alt(tmp_path / "converging.png").startswith("GLADIUS with an exact inner step")
     assert is_titled == (word == OnTarget.MET)  # where no size is met there is no message
