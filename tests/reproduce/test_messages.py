@@ -46,6 +46,9 @@ def of_converging() -> dict[str, Any]:
     for name, other in (("counting", "Plug-in"), ("public", "public procedure")):
         words = checks[checks["statistic"].eq(f"paired difference to {other}, per cent")]["verdict"]
         said[name] = f"{words.eq('met').sum()} of {len(words)}"
+    epochs = csv("converging_epochs_checks", column=converging.COLUMN)
+    words = epochs[epochs["statistic"].str.endswith("least training loss")]["verdict"]
+    said["trained"] = f"{words.eq('met').sum()} of {len(words)}"
     return said
 
 
