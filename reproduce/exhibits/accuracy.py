@@ -104,14 +104,14 @@ class Target:
     low: float
     high: float
     header: tuple[str, str]
-    called: str = ""  # the number's name, if it is neither
+    called: str = ""  # the number's name, where it is neither or this tells too little
 
     @property
     def statistic(self) -> str:
         """The name of the number."""
         if isinstance(self.other, str):
             return self.called or f"ratio to bound ({self.other})"
-        return f"paired difference to {self.other[0]}, per cent"
+        return self.called or f"paired difference to {self.other[0]}, per cent"
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,22 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from reproduce.cells import public_fits
-from reproduce.cells.converging import DESIGNS, TRAJECTORIES
+from reproduce.cells.converging import DESIGNS, TRAJECTORIES, USED
 from reproduce.cells.fits import TRAJECTORIES as SIZES
+from reproduce.cells.inputs_designs import MATTER
 from reproduce.cells.public_trainings import EPOCHS, batch_of
 from reproduce.engine.provenance import ROOT
 from reproduce.exhibits import converging, table_4
+from reproduce.exhibits.accuracy import Target
 from reproduce.pages import trainings
 from reproduce.pages.numbers import Numbers, printed, ratios
-from reproduce.pages.situations import side_by_side
+from reproduce.pages.situations import NOT_RUN, side_by_side
 from reproduce.pages.trainings import Size
 from reproduce.paper import compare, origins, scorecard
 from reproduce.paper.judge import number
@@ -431,11 +434,32 @@ SAID_OF_CHANGES |= {
 }
 
 
+# how the pages call the epochs that a user of the public procedure can take
+RULES = {
+    converging.PUBLIC_LAST: "the last epoch",
+    converging.PUBLIC_HELD_OUT: "the epoch of the least held-out loss",
+    converging.PUBLIC_TRAINED: "the epoch of the least training loss",
+}
+
+
+@dataclass(frozen=True)
+class UsersEpoch:
+    """An epoch of the public procedure that a user can take, on the study's data sets."""
+
+    rule: str
+    value: float  # the mean error at N = TRAJECTORIES; infinite where it was not run
+    error: str  # that with its standard error
+    at_largest: str  # the error at the largest N
+    to_ours: str  # `k of n` sizes at which ours is shown to be at most MARGIN per cent worse
+    to_plug_in: str  # at which this is shown to be worse than the plug-in by more than that
+    to_printed: str  # at which it is above the printed error by more than two standard errors
+
+
 @dataclass(frozen=True)
 class ExactStep:
     """GLADIUS with an exact inner step (ours) on fresh data. Errors are `mean (standard error)`."""
 
-    sizes: list[list[str]]  # N; public procedure by true r, last epoch; plug-in; ours, public data
+    sizes: list[list[str]]  # N; public procedure by true r, RULES; plug-in; ours, public data
     inputs: list[list[str]]  # K; profiled ERM: network, sparse; ours: all, halving, public data
     changes: list[list[str]]  # of the ablation: error, median difference, verdict, converged
     on_random: list[list[str]]  # likewise, on the design whose anchor is random
@@ -444,30 +468,47 @@ class ExactStep:
     ended: list[list[str]]  # another design; ours, the plug-in, how many converged
     to_plug_in: str  # `k of n` sizes at which it is shown to be no worse than the plug-in
     designs_met: str  # designs at which it is
-    to_public: str  # than the last epoch of the public procedure
+    users: list[UsersEpoch]  # of RULES those that were run
+    matter: list[list[str]]  # a design where ten inputs matter; errors, of what was run
+    dropped: list[int]  # K at which the score tests drop every added input in every data set
     converged: str  # of all fits at K = 0
     margin: str  # per cent of an error, within which it is no worse
     sets: int  # data sets at each N
     input_sets: int  # of each change and design, and the most at a K
     fewest: int  # at a K
-    by_truth: str  # of the public procedure by true r, at N = `trajectories`; then its last epoch's
-    last: str
-    held_out: str  # of the epoch of the least held-out loss
+    by_truth: str  # of the public procedure by true r, at N = `trajectories`
+    by_truth_at_largest: str
     plug_in: str
     ours: str
     trajectories: int
+
+    @property
+    def best_user(self) -> UsersEpoch:
+        """Of `users` that with the least mean error."""
+        return min(self.users, key=lambda epoch: epoch.value)
+
+    @property
+    def is_printed_missed(self) -> bool:
+        """Whether every epoch of `users` is above every printed error."""
+        return all(x.to_printed.split()[0] == x.to_printed.split()[-1] for x in self.users)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether every epoch of `users` has a larger mean error than the plug-in."""
+        return self.best_user.value > float(self.plug_in.partition(" ")[0])
 
 
 def exact_step(numbers: Numbers) -> ExactStep:
     """What the exact inner step gives, for the authors."""
     frame = numbers.lines(converging.NAME, "*", "*", "*", "*")
     of = {tuple(line[name] for name in compare.KEY): line for line in frame.to_dict("records")}
-    checks = pd.read_csv(numbers.folder / f"{converging.NAME}_checks.csv")
-    by_n = [converging.size_row(n) for n in SIZES]
+    names = f"{converging.NAME}_checks.csv", f"{converging.EPOCHS}_checks.csv"
+    checks, later = (pd.read_csv(numbers.folder / name) for name in names)
+    by_n, of_paper = [converging.size_row(n) for n in SIZES], printed("table_2", "GLADIUS")
 
     def error(row: str, column: str, protocol: str, statistic: str = "MAPE") -> str:
         if (line := of.get((row, column, protocol, statistic))) is None:
-            return "not run"
+            return NOT_RUN
         text = number(line["value"])
         return f"{text} ({number(line['se'])})" if math.isfinite(line["se"]) else text
 
@@ -477,17 +518,53 @@ def exact_step(numbers: Numbers) -> ExactStep:
         fits, failed = (sum(x[name] for x in lines) for name in ("repetitions", "value"))
         return f"{fits - failed:.0f} of {fits:.0f}"
 
-    def times_met(other: str, rows: Sequence[str]) -> str:
-        at_sizes = checks["column"].eq(converging.COLUMN) & checks["row"].isin(rows)
-        lines = checks[
-            at_sizes & checks["statistic"].str.startswith(f"paired difference to {other}")
-        ]
-        return f"{lines['verdict'].eq(OnTarget.MET).sum()} of {len(lines)}"
+    def times(
+        target: Target, rows: Sequence[str], word: OnTarget = OnTarget.MET, among: Any = checks
+    ) -> str:
+        column, protocol = target.ours
+        at_rows = among["column"].eq(column) & among["row"].isin(rows)
+        lines = among[at_rows & among["protocol"].eq(protocol)]
+        lines = lines[lines["statistic"].eq(target.statistic)]
+        return f"{lines['verdict'].eq(word).sum()} of {len(lines)}"
+
+    def above_printed(which: tuple[str, str]) -> str:
+        of_sizes = ((of.get((row, *which, "MAPE")), row[2:]) for row in by_n)
+        lines = [(line, of_paper[n]) for line, n in of_sizes if line]
+        above = [x["value"] - 2 * x["se"] > number_of_paper for x, number_of_paper in lines]
+        return f"{sum(above)} of {len(above)}"
+
+    def users_epoch(which: tuple[str, str], to_ours: str, to_plug_in: Target) -> UsersEpoch:
+        of_main = of.get((main, *which, "MAPE"))
+        return UsersEpoch(
+            RULES[which],
+            of_main["value"] if of_main else math.inf,
+            error(main, *which),
+            error(by_n[-1], *which),
+            to_ours,
+            times(to_plug_in, by_n, OnTarget.MISSED, later),
+            above_printed(which),
+        )
 
     ours, public = converging.ORACLE, converging.ON_PUBLIC
-    at_n = converging.PUBLIC_BEST, converging.PUBLIC_LAST, converging.PLUG_IN, ours, public
+    at_n = converging.PUBLIC_BEST, *RULES, converging.PLUG_IN, ours, public
     at_k = converging.NETWORK, converging.SPARSE, ours, converging.HALVING, public
-    main = converging.size_row(TRAJECTORIES)
+    main, mattering = converging.size_row(TRAJECTORIES), list[list[str]]()
+    to_plug_in, _, to_last, _ = converging.DIFFERENCES
+    users = [
+        users_epoch(*x)
+        for x in zip(
+            RULES,
+            (times(to_last, by_n), *(times(x, by_n, among=later) for x in converging.LATER[:2])),
+            converging.LATER[2:],
+            strict=True,
+        )
+    ]
+    for design in MATTER:
+        which = converging.ORACLE, converging.HALVING, converging.SPARSE, converging.NETWORK
+        errors = [error(design, *x) for x in (*which, converging.OF_MILEAGE)]
+        ended = converged([design], *converging.SPARSE) if errors[2] != NOT_RUN else NOT_RUN
+        mattering += [[design, *errors, ended]] if {*errors} != {NOT_RUN} else []
+    kept = {k: of.get((f"{k}", *converging.SELECTED, USED)) for k in converging.INPUTS}
     changes = pd.read_csv(numbers.folder / f"{converging.NAME}_ablation.csv").fillna(
         {"verdict": ""}
     )
@@ -522,17 +599,18 @@ def exact_step(numbers: Numbers) -> ExactStep:
             ]
             for design in DESIGNS
         ],
-        to_plug_in=times_met(converging.PLUG_IN[0], by_n),
-        designs_met=times_met(converging.PLUG_IN[0], list(DESIGNS)),
-        to_public=times_met(converging.PUBLIC, by_n),
+        to_plug_in=times(to_plug_in, by_n),
+        designs_met=times(to_plug_in, list(DESIGNS)),
+        users=[epoch for epoch in users if epoch.error != NOT_RUN],
+        matter=mattering,
+        dropped=[k for k, line in kept.items() if line and line["value"] == 1.0],
         converged=converged(by_n, *ours),
         margin=f"{converging.MARGIN:.0f}",
         sets=converging.SETS,
         input_sets=converging.INPUT_SETS,
         fewest=converging.ALL_SETS_ABOVE,
         by_truth=error(main, *converging.PUBLIC_BEST),
-        last=error(main, *converging.PUBLIC_LAST),
-        held_out=error(main, *converging.PUBLIC_HELD_OUT),
+        by_truth_at_largest=error(by_n[-1], *converging.PUBLIC_BEST),
         plug_in=error(main, *converging.PLUG_IN),
         ours=error(main, *ours),
         trajectories=TRAJECTORIES,

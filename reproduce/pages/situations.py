@@ -44,6 +44,8 @@ LINES = {
     | of_figure("GLADIUS", f"{PUBLIC} last"),
     "public procedure, least held-out loss": of_study(converging.PUBLIC_HELD_OUT)
     | of_figure("GLADIUS", f"{PUBLIC} held-out"),
+    "public procedure, least training loss": of_study(converging.PUBLIC_TRAINED)
+    | of_figure("GLADIUS", f"{PUBLIC} trained"),
     "public procedure, epoch by the true r": of_study(converging.PUBLIC_BEST)
     | of_figure("GLADIUS", f"{PUBLIC} best"),
     "SAmQ, form of r and r of replacing known": of_tables("SAmQ", "leak_free"),

@@ -282,7 +282,7 @@ def planted(entry: Entry, factor: float = 1.0) -> Result:
     of = "MAPE", "status"
     if entry.column == exhibit.PUBLIC:
         errors, epoch = (
-            errors if entry.protocol.endswith("last") else errors / 2,
+            errors / 2 if entry.protocol.endswith("oracle") else errors,
             entry.protocol[6:],
         )
         of = f"MAPE {epoch}", f"status {epoch}"
@@ -302,9 +302,9 @@ def test_the_files_say_what_the_rule_says(factor: float, word: str, tmp_path: Pa
     results = view(factor)
     frame = written(exhibit.EXHIBIT, results, tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    tables = {f"converging{x}.{end}" for x in ("", "_ablation") for end in ("md", "tex")}
+    tables = {f"converging{x}.{y}" for x in ("", "_ablation", "_epochs") for y in ("md", "tex")}
     figures = {f"converging{x}.{end}" for x in ("", "_inputs", "_paths") for end in ("pdf", "png")}
-    csvs = {f"converging{x}.csv" for x in ("", "_checks", "_ablation")}
+    csvs = {f"converging{x}.csv" for x in ("", "_checks", "_ablation", "_epochs_checks")}
     assert names == tables | figures | csvs
     is_titled = alt(tmp_path / "converging.png").startswith("GLADIUS with an exact inner step")
     assert is_titled == (word == OnTarget.MET)  # where no size is met there is no message
@@ -368,6 +368,65 @@ def test_the_slope_is_that_of_the_line_through_all_log_errors(errors: Array) -> 
     spread = np.log(errors).var(axis=1, ddof=1) / 12
     w = (sizes - sizes.mean()) / ((sizes - sizes.mean()) ** 2).sum()
     assert found.se == pytest.approx(math.sqrt(float(w**2 @ spread)), abs=1e-9)
+
+
+def test_the_epochs_of_a_user_are_compared_apart_and_a_size_may_be_missing(tmp_path: Path) -> None:
+    """Without N = 50 of the public procedure; of 2,500 the last epoch alone is far worse."""
+    entries = [
+        e
+        for e in drawn(exhibit.entries(False), lambda cell: True)
+        if e.row.startswith("N=") and (e.row, e.column) != ("N=50", exhibit.PUBLIC)
+    ]
+    results = [planted(e) for e in entries]
+    far = [(e.row, e.column, e.protocol) for e in entries].index(("N=2500", *exhibit.PUBLIC_LAST))
+    worse = {"MAPE last": [50.0 + x for x in results[far].replications["MAPE last"]]}
+    results[far] = replace(results[far], replications=results[far].replications | worse)
+    written(exhibit.EXHIBIT, View(entries, [*map(stored, results)], False), tmp_path)
+    csv = pd.read_csv(tmp_path / "converging_epochs_checks.csv")
+    assert len(csv) == 5 * 5
+    assert set(csv["row"]) == {f"N={n}" for n in (250, 500, 1000, 2500, 5000)}
+    (missed,) = csv[csv["verdict"].eq("missed")].to_dict("records")
+    assert [missed[x] for x in ("row", "column", "protocol")] == ["N=2500", *exhibit.PUBLIC_LAST]
+    theirs, counted = (
+        np.array(results[k].replications[of])
+        for k, of in (
+            (far, "MAPE last"),
+            (
+                [(e.row, e.column) for e in entries].index(("N=2500", "Plug-in")),
+                "MAPE",
+            ),
+        )
+    )
+    assert missed["value"] == pytest.approx(100 * np.mean(theirs - counted) / np.mean(counted))
+    targets = pd.read_csv(tmp_path / "converging_checks.csv")
+    assert not targets["statistic"].str.contains("least").any()
+    text = (tmp_path / "converging_epochs.md").read_text("utf-8")
+    assert text.count("<td>not run</td>") == 3 * 3
+    assert "slope of log error in log N: not run" in text
+
+
+def test_a_note_counts_the_errors_that_added_inputs_leave_as_they_are() -> None:
+    """At K = 5 two of twenty errors differ, and the tests keep an input in one."""
+    entries = [e for e in exhibit.entries(False) if e.row.isdigit() and e.row in ("2", "5", "20")]
+    results = list[Result]()
+    for entry in entries:
+        times = entry.cell.repetitions
+        errors, used = np.linspace(1.0, 2.0, times) * (1 + 1e-12 * float(entry.row)), [1.0] * times
+        if entry.row == "5":
+            errors[:2] += 0.5
+            used[-1] = 2.0
+        of = {"MAPE": errors.tolist(), "status": [0.0] * times}
+        if (entry.column, entry.protocol) == exhibit.SELECTED:
+            of |= {cells.USED: used, cells.MILEAGE: [1.0] * times}
+        results.append(
+            Result(summarise("MAPE", errors.tolist(), ["ok"] * times), of)
+            if entry.column != "bound"
+            else planted(entry)
+        )
+    (note,) = exhibit.same_errors(View(entries, [*map(stored, results)], False))
+    assert "the error is that at K = 2, but for rounding, in 18 of 20 at K = 5, 20 of 20" in note
+    assert "drop every added input in 20 of 20 at K = 2, 19 of 20 at K = 5, 20 of 20" in note
+    assert exhibit.same_errors(View([], [], False)) == ()
 
 
 def test_with_the_short_form_alone_no_target_is_said_to_be_run(tmp_path: Path) -> None:

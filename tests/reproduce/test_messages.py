@@ -46,6 +46,16 @@ def of_converging() -> dict[str, Any]:
     for name, other in (("counting", "Plug-in"), ("public", "public procedure")):
         words = checks[checks["statistic"].eq(f"paired difference to {other}, per cent")]["verdict"]
         said[name] = f"{words.eq('met').sum()} of {len(words)}"
+    epochs = csv("converging_epochs_checks", column=converging.COLUMN)
+    words = epochs[epochs["statistic"].str.endswith("least training loss")]["verdict"]
+    said["trained"] = f"{words.eq('met').sum()} of {len(words)}"
+    frame = csv("converging", statistic="MAPE")
+    frame = frame[frame["row"].str.startswith("N=")]
+    table = frame.pivot_table(index="row", columns=["column", "protocol"], values="value")
+    ours, counting, between, above = (table[key].to_numpy() for key in converging.AGAINST_N)
+    assert len(table) == 6
+    assert (np.maximum(ours, counting) < between).all()  # as the alternative text says
+    assert (between < above).all()
     return said
 
 

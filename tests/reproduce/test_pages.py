@@ -25,6 +25,7 @@ READ = (
         "converging",
         "converging_ablation",
         "converging_checks",
+        "converging_epochs_checks",
         "double_sampling",
         "figure_1",
         "stability",
