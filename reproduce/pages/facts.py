@@ -564,7 +564,7 @@ def exact_step(numbers: Numbers) -> ExactStep:
         errors = [error(design, *x) for x in (*which, converging.OF_MILEAGE)]
         ended = converged([design], *converging.SPARSE) if errors[2] != NOT_RUN else NOT_RUN
         mattering += [[design, *errors, ended]] if {*errors} != {NOT_RUN} else []
-    kept = {k: of.get((f"{k}", *converging.SELECTED, USED)) for k in converging.INPUTS}
+    of_tests = {k: of.get((f"{k}", *converging.SELECTED, USED)) for k in converging.INPUTS}
     changes = pd.read_csv(numbers.folder / f"{converging.NAME}_ablation.csv").fillna(
         {"verdict": ""}
     )
@@ -603,7 +603,7 @@ def exact_step(numbers: Numbers) -> ExactStep:
         designs_met=times(to_plug_in, list(DESIGNS)),
         users=[epoch for epoch in users if epoch.error != NOT_RUN],
         matter=mattering,
-        dropped=[k for k, line in kept.items() if line and line["value"] == 1.0],
+        dropped=[k for k, line in of_tests.items() if line and line["value"] == 1.0],
         converged=converged(by_n, *ours),
         margin=f"{converging.MARGIN:.0f}",
         sets=converging.SETS,
