@@ -470,6 +470,8 @@ class ExactStep:
     designs_met: str  # designs at which it is
     users: list[UsersEpoch]  # of RULES those that were run
     matter: list[list[str]]  # a design where ten inputs matter; errors, of what was run
+    with_ten: list[str]  # errors of the exact step and of the network in both designs of `matter`
+    default_with_ten: list[str]  # those of the default, and how many of its last fits are ok
     dropped: list[int]  # K at which the score tests drop every added input in every data set
     converged: str  # of all fits at K = 0
     margin: str  # per cent of an error, within which it is no worse
@@ -564,6 +566,8 @@ def exact_step(numbers: Numbers) -> ExactStep:
         errors = [error(design, *x) for x in (*which, converging.OF_MILEAGE)]
         ended = converged([design], *converging.SPARSE) if errors[2] != NOT_RUN else NOT_RUN
         mattering += [[design, *errors, ended]] if {*errors} != {NOT_RUN} else []
+    of_networks = [line[k] for k in (1, 4) for line in mattering]
+    of_default = [line[3] for line in mattering] + [line[6] for line in mattering[1:]]
     of_tests = {k: of.get((f"{k}", *converging.SELECTED, USED)) for k in converging.INPUTS}
     changes = pd.read_csv(numbers.folder / f"{converging.NAME}_ablation.csv").fillna(
         {"verdict": ""}
@@ -603,6 +607,8 @@ def exact_step(numbers: Numbers) -> ExactStep:
         designs_met=times(to_plug_in, list(DESIGNS)),
         users=[epoch for epoch in users if epoch.error != NOT_RUN],
         matter=mattering,
+        with_ten=of_networks if len(mattering) == len(MATTER) else [],
+        default_with_ten=of_default if NOT_RUN not in of_default and len(of_default) > 2 else [],
         dropped=[k for k, line in of_tests.items() if line and line["value"] == 1.0],
         converged=converged(by_n, *ours),
         margin=f"{converging.MARGIN:.0f}",

@@ -85,6 +85,8 @@ def test_shift_is_what_v_lacks_where_all_log_odds_are_off_by_a_constant() -> Non
     assert Level(3.0, 4.0).square == 25.0
 
 
+# cosines of three inputs are near r, and not r
+@pytest.mark.filterwarnings("ignore:.*along a sum of them")
 def test_inputs_that_matter_three_at_a_time_are_joined_where_the_level_is_rejected() -> None:
     world = three_together()
     data = read(world)
