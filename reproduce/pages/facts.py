@@ -470,6 +470,10 @@ class ExactStep:
     designs_met: str  # designs at which it is
     users: list[UsersEpoch]  # of RULES those that were run
     matter: list[list[str]]  # a design where ten inputs matter; errors, of what was run
+    # sizes at which a mean is above the printed error by two standard errors: of counting, and of
+    # the epoch that the true reward chooses
+    counting_above: str
+    by_truth_above: str
     with_ten: list[str]  # errors of the exact step and of the network in both designs of `matter`
     default_with_ten: list[str]  # those of the default, and how many of its last fits are ok
     dropped: list[int]  # K at which the score tests drop every added input in every data set
@@ -607,6 +611,8 @@ def exact_step(numbers: Numbers) -> ExactStep:
         designs_met=times(to_plug_in, list(DESIGNS)),
         users=[epoch for epoch in users if epoch.error != NOT_RUN],
         matter=mattering,
+        counting_above=above_printed(converging.PLUG_IN),
+        by_truth_above=above_printed(converging.PUBLIC_BEST),
         with_ten=of_networks if len(mattering) == len(MATTER) else [],
         default_with_ten=of_default if NOT_RUN not in of_default and len(of_default) > 2 else [],
         dropped=[k for k, line in of_tests.items() if line and line["value"] == 1.0],
