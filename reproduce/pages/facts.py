@@ -474,7 +474,9 @@ class ExactStep:
     # the epoch that the true reward chooses
     counting_above: str
     by_truth_above: str
-    with_ten: list[str]  # errors of the exact step and of the network in both designs of `matter`
+    # in both designs of `matter`: errors of the exact step, how many of its fits converge, and
+    # errors of the network
+    with_ten: list[str]
     default_with_ten: list[str]  # those of the default, and how many of its last fits are ok
     dropped: list[int]  # K at which the score tests drop every added input in every data set
     converged: str  # of all fits at K = 0
@@ -569,8 +571,9 @@ def exact_step(numbers: Numbers) -> ExactStep:
         which = converging.ORACLE, converging.HALVING, converging.SPARSE, converging.NETWORK
         errors = [error(design, *x) for x in (*which, converging.OF_MILEAGE)]
         ended = converged([design], *converging.SPARSE) if errors[2] != NOT_RUN else NOT_RUN
-        mattering += [[design, *errors, ended]] if {*errors} != {NOT_RUN} else []
-    of_networks = [line[k] for k in (1, 4) for line in mattering]
+        steps = converged([design], *converging.ORACLE) if errors[0] != NOT_RUN else NOT_RUN
+        mattering += [[design, *errors, ended, steps]] if {*errors} != {NOT_RUN} else []
+    of_networks = [line[k] for k in (1, 7, 4) for line in mattering]
     of_default = [line[3] for line in mattering] + [line[6] for line in mattering[1:]]
     of_tests = {k: of.get((f"{k}", *converging.SELECTED, USED)) for k in converging.INPUTS}
     changes = pd.read_csv(numbers.folder / f"{converging.NAME}_ablation.csv").fillna(

@@ -23,7 +23,7 @@ from gladius.own_data.erm.misfit import BINS, Deviations, equally_full
 from gladius.panel.ties import TIE
 from gladius.validate import Array
 
-MANY = 3  # inputs, from which on there is more than a pair
+MANY = 3  # columns, from which on there is more than a pair
 DIRECTIONS = 3  # of an outcome
 MOST_ROWS = 200_000  # that are looked at
 CLIP = 3.0  # standard deviations, beyond which a few rows would decide a direction

@@ -840,7 +840,7 @@ def test_one_point_says_of_many_blocks_what_a_point_of_each_says(
     fit = start._replace(risk=risk, penalty=theta.abs(), point=risk.point(theta, start.point.zeta))
     states = fit.risk.rows.states
     blocks = [(one, one.removed + 0.1) for one in (more, curve, other)]
-    monkeypatch.setattr(form, "MOST_SLOPES", most)
+    monkeypatch.setattr(form, "MOST_VALUES", most)
     gains = form.modelled_gains(fit, blocks)
     for block, gain in zip(blocks, gains, strict=True):
         wider = reward.with_block(*block)

@@ -40,7 +40,7 @@ SHARE = 0.1  # of the ridge of zeta, at which a second fit shows what the ridge 
 OWN = 15  # cosines of one input among more than FEW
 STAYS = 0.01  # level of the likelihood ratio at which a monomial is not dropped
 COLLINEAR = 1e-6  # share of a product's information beside the other terms, below which it is none
-MOST_SLOPES = 25_000_000  # numbers of the derivatives of a point that serves many blocks
+MOST_VALUES = 25_000_000  # of new functions at all states at once: 200 MB
 OF_CELL = 0.1  # penalty of cells in intervals
 FEW_VALUES = 20  # of a column, up to which each has a cell in intervals
 Block = tuple[Features, NDArray[np.float64]]  # functions, and what is removed of each
@@ -265,7 +265,7 @@ def modelled_gains(fit: RiskMinimum, blocks: Sequence[Block]) -> list[float]:
     """
     reward, actions = fit.risk.reward, len(fit.risk.rows.estimated)
     widths = [block.removed.shape[1] for block, _ in blocks]
-    most = max(1, MOST_SLOPES // (len(fit.risk.rows.states) * actions * max(widths)))
+    most = max(1, MOST_VALUES // (len(fit.risk.rows.states) * max(widths)))
     gains = [0.0] * len(blocks)
     ordered = sorted(range(len(blocks)), key=lambda i: bool(blocks[i][0].cells))
     for start in range(0, len(ordered), most):

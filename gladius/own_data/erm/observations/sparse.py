@@ -421,7 +421,7 @@ def misfits(
 
 def is_of_many(key: object) -> bool:
     """Whether a p-value is of more columns than two."""
-    return isinstance(key, tuple) and len(key) > 2
+    return isinstance(key, tuple) and len(key) >= MANY
 
 
 def settle_level(
