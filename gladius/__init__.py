@@ -76,7 +76,7 @@ else:
         return sorted({*__all__, *SUBMODULES, *(name for name in globals() if name[:2] == "__")})
 
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 __all__ = [
     "METHODS",
     "BusEngine",
