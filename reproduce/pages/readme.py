@@ -4,10 +4,11 @@ The texts are templates (`reproduce/templates`). This module says what they are 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from decimal import Decimal
 from functools import cache
+from heapq import heapreplace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ from proofs_checks.ledger.pages import FOLDER, pages
 from reproduce.drawing.notes import caption
 from reproduce.engine import seeds
 from reproduce.engine.check import OLDER, Finding
-from reproduce.engine.nouns import LONG, Exhibit
-from reproduce.engine.output import MANIFESTS, costs, read_manifest
+from reproduce.engine.nouns import LONG, Exhibit, drawn
+from reproduce.engine.output import DIGITS, MANIFESTS, costs, read_manifest
 from reproduce.engine.progress import duration
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.store import write
@@ -136,6 +137,10 @@ def describe(
     papers = sum(exhibit["is_paper"] for exhibit in described)
     studies = [x for x in described if not x["is_paper"] and x["name"] != "ledger"]
     run = {exhibit["name"]: exhibit for exhibit in described if exhibit["files"]}
+    recorded = costs(folder)
+    entries = [e for x in exhibits for e in drawn(x.checked_entries(False), lambda _: False)]
+    cells = {entry.cell.digest[:DIGITS] for entry in entries} & recorded.keys()
+    short = [recorded[cell] for cell in sorted(cells)]  # of `tox -e reproduce`
     return {
         "exhibits": described,
         "kinds": {"paper": papers, "own": len(studies)},
@@ -147,8 +152,18 @@ def describe(
         "machines": machines,
         "versions": lambda package: versions(manifests, package),
         "seed": seeds.ROOT,
-        "total": duration(sum(costs(folder).values())),
+        "total": duration(sum(recorded.values())),
+        "short": duration(sum(short)),
+        "on_16_cores": duration(elapsed(short, 16)),
     }
+
+
+def elapsed(seconds: Iterable[float], cores: int) -> float:
+    """Time by the clock of these, if the longest starts first and each where a core is free."""
+    ends = [0.0] * cores
+    for each in sorted(seconds, reverse=True):
+        heapreplace(ends, ends[0] + each)
+    return max(ends)
 
 
 def versions(manifests: Sequence[dict[str, Any]], package: str) -> str:

@@ -152,3 +152,12 @@ def test_the_findings_stand_without_the_trainings_of_hours(tmp_path: Path) -> No
     assert not [file.name for file, text in pages.items() if "Not drawn yet" in text]
     assert "\n## 4. Theorem 11" in pages[tmp_path / "FINDINGS.md"]
     assert "trained for too few epochs" in pages[tmp_path / "EXHIBITS.md"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cores", "clock"), [([5, 4, 3, 3], 1, 15), ([3, 5, 3, 4], 2, 8), ([5, 1], 16, 5)]
+)
+def test_a_run_on_many_cores_takes_what_its_fullest_core_does(
+    seconds: list[float], cores: int, clock: float
+) -> None:
+    assert readme.elapsed(seconds, cores) == clock
