@@ -375,15 +375,18 @@ def to_bound(
 
 
 DIFFERENCES = (
-    Target(ORACLE, PLUG_IN, -math.inf, MARGIN, ("less plug-in", "% of its error")),
-    Target(ORACLE, NETWORK, -math.inf, MARGIN, ("less network", "% of its error")),
-    Target(ORACLE, PUBLIC_LAST, -math.inf, MARGIN, ("less public, last", "% of its error")),
-    Target(SELECTED, SPARSE, -math.inf, MARGIN, ("selected less sparse", "% of its error")),
+    Target(ORACLE, PLUG_IN, -math.inf, MARGIN, ("minus plug-in", "% of its error")),
+    Target(ORACLE, NETWORK, -math.inf, MARGIN, ("minus network", "% of its error")),
+    Target(ORACLE, PUBLIC_LAST, -math.inf, MARGIN, ("minus public, last", "% of its error")),
+    Target(SELECTED, SPARSE, -math.inf, MARGIN, ("selected minus sparse", "% of its error")),
 )
 
 # compared later, by the same rule: the epochs of the public procedure that a user can take
 USERS = {PUBLIC_LAST: "last", PUBLIC_HELD_OUT: LEGAL[0], PUBLIC_TRAINED: LEGAL[1]}
-LESS_IT, IT_LESS = ("exact inner step less it", "% of its error"), ("it less plug-in", "% of that")
+LESS_IT, IT_LESS = (
+    ("exact inner step minus it", "% of its error"),
+    ("it minus plug-in", "% of that"),
+)
 LATER = (
     *(
         Target(ORACLE, which, -math.inf, MARGIN, LESS_IT, f"paired difference to {USERS[which]}")
@@ -395,8 +398,8 @@ LATER = (
 # shown where inputs matter, and no targets there
 SHOWN = (
     DIFFERENCES[1],
-    Target(ORACLE, SPARSE, -math.inf, MARGIN, ("less sparse", "% of its error")),
-    Target(HALVING, SPARSE, -math.inf, MARGIN, ("halving less sparse", "% of its error")),
+    Target(ORACLE, SPARSE, -math.inf, MARGIN, ("minus sparse", "% of its error")),
+    Target(HALVING, SPARSE, -math.inf, MARGIN, ("halving minus sparse", "% of its error")),
 )
 
 

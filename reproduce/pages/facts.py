@@ -63,6 +63,10 @@ class Figure1:
     best: list[float]  # at the epoch that the true reward chooses
     held_out: list[float]  # at the epoch with the least held-out loss
     ours: list[float]  # of profiled ERM, means
+    # of trainings from another initial network: K, and both ratios
+    again_at: list[int]
+    best_again: list[float]
+    held_out_again: list[float]
 
 
 def figure_1(numbers: Numbers) -> Figure1:
@@ -71,11 +75,20 @@ def figure_1(numbers: Numbers) -> Figure1:
     ours = numbers.series(name, "*", "Profiled ERM", "leak_free sparse")
     public = numbers.lines(name, "*", "GLADIUS", "*")
 
-    def times(rule: str) -> list[float]:
-        lines = public[public["protocol"].eq(f"author public {rule}")]
-        return list(ratios(dict(zip(lines["row"], lines["value"], strict=True)), theirs).values())
+    def lines(rule: str) -> pd.DataFrame:
+        return public[public["protocol"].str.fullmatch(f"author public {rule}")]
 
-    return Figure1(times("best"), times("held-out"), list(ratios(ours, theirs).values()))
+    def times(rule: str) -> list[float]:
+        return [x.value / theirs[x.row] for x in lines(rule).itertuples()]
+
+    again = [rf"seed \d+ {rule}" for rule in ("best", "held-out")]
+    return Figure1(
+        times("best"),
+        times("held-out"),
+        list(ratios(ours, theirs).values()),
+        list(map(int, lines(again[0])["row"])),
+        *map(times, again),
+    )
 
 
 @dataclass(frozen=True)
@@ -442,6 +455,16 @@ RULES = {
 }
 
 
+OVERVIEW = {
+    "public procedure, the true reward chooses the epoch": converging.PUBLIC_BEST,
+    **{f"the same, {rule}": which for which, rule in RULES.items()},
+    "counting (plug-in)": converging.PLUG_IN,
+    "the paper's risk, zeta's last layer and the level of Q computed exactly (ours)": (
+        converging.ORACLE
+    ),
+}
+
+
 @dataclass(frozen=True)
 class UsersEpoch:
     """An epoch of the public procedure that a user can take, on the study's data sets."""
@@ -463,17 +486,25 @@ class ExactStep:
     inputs: list[list[str]]  # K; profiled ERM: network, sparse; ours: all, halving, public data
     changes: list[list[str]]  # of the ablation: error, median difference, verdict, converged
     on_random: list[list[str]]  # likewise, on the design whose anchor is random
-    error_of: dict[str, str]  # change -> its error
+    error_of: dict[str, str]  # change -> its error, median difference, how many converged
+    difference_of: dict[str, str]
+    converged_of: dict[str, str]
     error_on_random: dict[str, str]
     ended: list[list[str]]  # another design; ours, the plug-in, how many converged
+    rarely: str  # designs of these on which fewer than half do
     to_plug_in: str  # `k of n` sizes at which it is shown to be no worse than the plug-in
+    to_network: str  # `k of n` numbers of inputs, likewise, than the network of profiled ERM
     designs_met: str  # designs at which it is
     users: list[UsersEpoch]  # of RULES those that were run
+    # what; printed, or an error at N = `trajectories` and at the largest N
+    overview: list[list[str]]
     matter: list[list[str]]  # a design where ten inputs matter; errors, of what was run
-    # sizes at which a mean is above the printed error by two standard errors: of counting, and of
-    # the epoch that the true reward chooses
+    # sizes at which a mean is above the printed error by two standard errors: of counting, the
+    # epoch that the true reward chooses, the exact step, and likelihood with the form of r known
     counting_above: str
     by_truth_above: str
+    ours_above: str
+    likelihood_above: str
     # in both designs of `matter`: errors of the exact step, how many of its fits converge, and
     # errors of the network
     with_ten: list[str]
@@ -557,7 +588,7 @@ def exact_step(numbers: Numbers) -> ExactStep:
     at_n = converging.PUBLIC_BEST, *RULES, converging.PLUG_IN, ours, public
     at_k = converging.NETWORK, converging.SPARSE, ours, converging.HALVING, public
     main, mattering = converging.size_row(TRAJECTORIES), list[list[str]]()
-    to_plug_in, _, to_last, _ = converging.DIFFERENCES
+    to_plug_in, to_network, to_last, _ = converging.DIFFERENCES
     users = [
         users_epoch(*x)
         for x in zip(
@@ -592,7 +623,19 @@ def exact_step(numbers: Numbers) -> ExactStep:
             table.append([x.change, mean, *texts, f"{x.converged} of {x.repetitions}"])
         return table
 
+    overview = [["Table 2, printed", of_paper[f"{TRAJECTORIES}"], of_paper[by_n[-1][2:]]]]
+    for what, which in OVERVIEW.items():
+        overview.append([what, error(main, *which), error(by_n[-1], *which)])
     on_main, on_random = changed(main), changed(converging.RANDOM_ANCHOR)
+    ended = [
+        [
+            design,
+            *(error(design, *which) for which in (ours, converging.PLUG_IN)),
+            converged([design], *ours),
+        ]
+        for design in DESIGNS
+    ]
+    counts = [tuple(map(int, line[-1].split(" of "))) for line in ended]
     return ExactStep(
         sizes=[
             [f"{n:,}", *(error(converging.size_row(n), *which) for which in at_n)] for n in SIZES
@@ -601,21 +644,21 @@ def exact_step(numbers: Numbers) -> ExactStep:
         changes=on_main,
         on_random=on_random,
         error_of={line[0]: line[1] for line in on_main},
+        difference_of={line[0]: line[2] for line in on_main},
+        converged_of={line[0]: line[4] for line in on_main},
         error_on_random={line[0]: line[1] for line in on_random},
-        ended=[
-            [
-                design,
-                *(error(design, *which) for which in (ours, converging.PLUG_IN)),
-                converged([design], *ours),
-            ]
-            for design in DESIGNS
-        ],
+        ended=ended,
+        overview=overview,
+        rarely=f"{sum(2 * good < fits for good, fits in counts)} of {len(counts)}",
         to_plug_in=times(to_plug_in, by_n),
+        to_network=times(to_network, list(map(str, converging.INPUTS))),
         designs_met=times(to_plug_in, list(DESIGNS)),
         users=[epoch for epoch in users if epoch.error != NOT_RUN],
         matter=mattering,
         counting_above=above_printed(converging.PLUG_IN),
         by_truth_above=above_printed(converging.PUBLIC_BEST),
+        ours_above=above_printed(converging.ORACLE),
+        likelihood_above=above_printed(converging.LIKELIHOOD),
         with_ten=of_networks if len(mattering) == len(MATTER) else [],
         default_with_ten=of_default if NOT_RUN not in of_default and len(of_default) > 2 else [],
         dropped=[k for k, line in of_tests.items() if line and line["value"] == 1.0],
@@ -729,6 +772,22 @@ def procedure(numbers: Numbers) -> Procedure:
 
 
 @dataclass(frozen=True)
+class LunarLander:
+    """Table 4's scores of GLADIUS there: printed, and means of the public procedure."""
+
+    printed: list[float]
+    ours: list[float]
+
+
+def lunar_lander(numbers: Numbers) -> LunarLander:
+    """Those lines of verdicts.csv."""
+    frame = numbers.verdicts[numbers.verdicts["rule"].eq(PROCEDURE)]
+    frame = frame[frame["exhibit"].eq("table_4") & frame["row"].str.startswith("LunarLander")]
+    scores = (frame[name].str.split().str[0].astype(float) for name in ("published", "ours"))
+    return LunarLander(*map(list, scores))
+
+
+@dataclass(frozen=True)
 class Expert:
     """An expert's printed return beside the nearest of the rules that we tried."""
 
@@ -831,6 +890,7 @@ FACTS = (
         gumbel,
         ledger,
         letter,
+        lunar_lander,
         ours_scored,
         procedure,
         scale,

@@ -125,7 +125,7 @@ def test_the_sizes_that_finding_1_names_are_those_of_the_rule(drawn: list[Any]) 
         made.append(Size(k, printed, *of, 0.0, 0.0, Errors((ours[0],), printed), *by_rule))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trainings, "sizes", lambda folder: made)
-        patch.setattr(facts, "figure_1", lambda numbers: facts.Figure1([], [], []))
+        patch.setattr(facts, "figure_1", lambda numbers: facts.Figure1(*[[]] * 6))
         for name in ("agreeing", "time"):
             patch.setattr(Numbers, name, lambda *key: "")
         found = facts.table_2(Numbers(GENERATED))
@@ -205,7 +205,7 @@ def test_finding_1_counts_the_printed_errors_that_agree(planted: Callable[..., P
         folder = planted("table_2", lambda line, new=change: line.update(new), **(last | key))
     found = facts.table_2(Numbers(folder))
     assert (found.agree, found.differ, found.unclear) == ("2 of 6", "4 of 6", "0 of 6")
-    words = "2 of 6 printed errors agree with the last epoch, and 4 of 6 differ from it"
+    words = "2 of 6 tests find it like the last epoch's, 4 of 6 find it different"
     assert words in finding(folder, 1)
     assert words not in finding(GENERATED, 1)
 
@@ -227,6 +227,13 @@ def test_figure_1_is_in_times_of_the_printed_errors(planted: Callable[..., Path]
             rows = [row for row in mine if row in printed_of]
             assert getattr(found, field) == [mine[row] / printed_of[row] for row in rows]
             assert len(rows) > 3
+    again = {x: {"column": "GLADIUS", "protocol": f"author public seed 2 {x}"} for x in fields}
+    again["held_out"]["protocol"] = "author public seed 2 held-out"
+    (best,) = lines("figure_1", statistic="MAPE", **again["best"])
+    (held_out,) = lines("figure_1", statistic="MAPE", **again["held_out"])
+    assert found.again_at == [int(best["row"])]
+    ratios = [float(x["value"]) / printed_of[best["row"]] for x in (best, held_out)]
+    assert [*found.best_again, *found.held_out_again] == ratios
     assert f" to {max(found.held_out):.2g} times the printed errors" in finding(folder, 1)
     assert f" to {max(found.held_out):.2g} times" not in finding(GENERATED, 1)
 
@@ -507,8 +514,17 @@ def test_the_exact_step_s_numbers_are_the_study_s(planted: Callable[..., Path]) 
     assert (before.users[0].to_ours, found.users[0].to_ours) == ("6 of 6", "5 of 6")
     assert found.users[2].to_ours == before.users[2].to_ours
     assert found.to_plug_in == before.to_plug_in
-    assert "has the least error there, 40.00 (0.25) %," in page(folder, "summary.md")
-    assert "gives 41.00 (0.25) % once" in page(folder, "summary.md")
+    of_network = lines("converging_checks", column="max-oracle", verdict="met")
+    of_network = [x for x in of_network if x["statistic"].startswith("paired difference to Prof")]
+    assert found.to_network == f"{len(of_network)} of 5"
+    assert found.difference_of["level of Q by Adam"] == before.changes[6][2]
+    assert found.converged_of["absolute value in place of the sign"] == "17 of 20"
+    assert "| the same, the last epoch | 40.00 (0.25) |" in page(folder, "summary.md")
+    assert "computed exactly (ours) | 41.00 (0.25) |" in page(folder, "summary.md")
+    few = {"row": "curved reward", "column": "max-oracle", "statistic": "repetitions not ok"}
+    for failed, rarely in (("10", before.rarely), ("11", "4 of 4")):
+        folder = planted("converging", lambda x, n=failed: x.update(value=n), **few)
+        assert facts.exact_step(Numbers(folder)).rarely == rarely
     worse = {"row": "N=1000", "change": "zeta: ten Adam steps, rate .003"}
     folder = planted("converging_ablation", lambda x: x.update(verdict="open"), **worse)
     with pytest.raises(ValueError, match="it is open"):
@@ -688,7 +704,7 @@ def test_the_ledger_is_counted_by_verdict_and_by_what_an_error_reaches(
     assert wrong.count("theorem") == 4
     text = page(folder, "claims.md", is_older=False)
     assert f"{len(wrong)} are false as printed" in text
-    assert "4 affect a theorem," in text  # and no longer those of findings 3 and 4
+    assert "4 affect a theorem's proof or reach," in text  # and no longer those of findings 3 and 4
     assert "the right minimiser" not in page(folder, "summary.md")
 
 
@@ -726,12 +742,21 @@ def test_digits_and_accounts_are_those_of_the_list_of_verdicts() -> None:
     )
 
 
+def test_scores_on_lunar_lander_are_those_of_the_verdicts() -> None:
+    key = {"row": "LunarLander*", "rule": "procedure"}
+    games = [x for x in lines("verdicts", **key) if x["exhibit"] == "table_4"]
+    means = [[x[y].split()[0] for x in games] for y in ("published", "ours")]
+    found = facts.lunar_lander(Numbers(GENERATED))
+    assert [found.printed, found.ours] == [list(map(float, of)) for of in means]
+    assert len(found.ours) == 5
+
+
 def test_the_scorecard_keeps_our_own_estimator_apart() -> None:
     scored, ours = facts.scored(Numbers(GENERATED)), facts.ours_scored(Numbers(GENERATED))
     assert {part.rule for part in ours} == {"feasible"}
     assert {part.rule for part in scored} == {"procedure", ""}
     text = page(GENERATED, "exhibits.md", exhibits=[], run={}, mark="")
-    before, _, after = text.partition("Profiled ERM, our own estimator, beside")
+    before, _, after = text.partition("and not of the paper, beside the printed GLADIUS")
     assert all(f"| {' | '.join(map(str, (x.name, *x[2:])))} |\n" in before for x in scored)
     assert all(f"| {' | '.join(map(str, (x.name, x.quantities, *x[4:])))} |" in after for x in ours)
     assert findings.links(["a.md", "b.csv"]) == "[a.md](a.md), [b.csv](b.csv)"
