@@ -93,6 +93,9 @@ def run(
         raise typer.Exit(INTERRUPTED) from None
     took = duration(time.monotonic() - start)
     console.print(f"Cells computed: {len(outcome.computed)}, reused: {outcome.reused}, in {took}.")
+    if outcome.restored:
+        line = f"{outcome.restored} of these are trainings of hours, from {runner.CELLS.name}."
+        console.print(line, soft_wrap=True)
     for name, status in outcome.not_ok.items():
         console.print(f"  {status}: {name}", markup=False, soft_wrap=True)
     if cells == runner.WHOLE:
@@ -161,7 +164,7 @@ def check(out: Out = None) -> None:
         folder.resolve() == runner.GENERATED
     )  # another folder has other cells, and no pages
     findings = checks.check(loaded, folder, runner.CELLS if is_committed else None)
-    if is_committed:
+    if is_committed and not writer.with_short_forms(loaded, folder):
         pages = writer.outdated(ROOT / "README.md", loaded, findings, folder)
         for path in pages:
             name = path.relative_to(folder) if path.is_relative_to(folder) else path.name
@@ -181,6 +184,10 @@ def readme() -> None:
     from reproduce.pages import readme as writer
 
     loaded = _load()
+    if names := writer.with_short_forms(loaded, runner.GENERATED):
+        line = f"{', '.join(names)} with short forms of trainings of hours: pages stay as they are."
+        Console().print(line, "The trainings are those of run --long.", soft_wrap=True)
+        return
     findings = checks.check(loaded, runner.GENERATED)
     changed = writer.update(ROOT / "README.md", loaded, findings, runner.GENERATED)
     Console().print("\n".join(f"{p.name} updated." for p in changed) or "All up to date.")

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from rich.console import Console
@@ -34,7 +34,7 @@ from reproduce.engine.output import (
 )
 from reproduce.engine.progress import progress
 from reproduce.engine.provenance import ROOT
-from reproduce.engine.store import Store, Stored, probe
+from reproduce.engine.store import Archive, Store, Stored, probe
 from reproduce.engine.view import View
 from reproduce.engine.worker import Job, failure, one_thread, run_cell
 from reproduce.exhibits import PAPER
@@ -54,6 +54,7 @@ class Outcome:
 
     computed: tuple[str, ...]  # ids of the cells that it computed
     reused: int  # number of cells that were current in the store
+    restored: int  # of these the cells of hours that are in CELLS alone
     failed: dict[str, str]  # id of a cell, or name of an exhibit that could not be drawn -> why
     not_ok: dict[str, str]  # id -> status of cells with a result that did not converge or diverged
     unchanged: dict[str, str]  # exhibit -> why it has no number now, so that its files are the old
@@ -87,7 +88,8 @@ def run(
         recompute_other_versions: compute also the cells that other versions of Python or of a
             package made; otherwise a line says how many they are.
         long: compute also the cells of hours (`settings.long`); otherwise an exhibit has those of
-            them that are stored and current, and short forms where none is (`nouns.drawn`).
+            them that are current in the store or in CELLS, and short forms where none is
+            (`nouns.drawn`).
         cells: "I/N" for the I-th of N shares of the cells, which writes no exhibit.
 
     Raises:
@@ -115,7 +117,7 @@ def run(
         # cells of cheap exhibits first, of one exhibit the longest first
         for cell in sorted(seconds, key=lambda c: (drawing.first[c], -seconds[c], c.digest)):
             pieces = drawing.pieces[cell]
-            stored = current(store, cell, pieces)
+            stored = current(store, cell, pieces) or drawing.restored.get(cell)
             uses = partial(drawing.definitions.uses, pieces)
             other = provenance.other_versions(stored.provenance["versions"], uses) if stored else {}
             can = all(provenance.versions()[name] != provenance.MISSING for name in other)
@@ -143,6 +145,7 @@ def run(
     return Outcome(
         computed=tuple(job.cell.id for job in jobs),
         reused=len(final) - len(jobs),
+        restored=len(drawing.restored),
         failed=failed | drawing.undrawn,
         unchanged=drawing.unchanged,
         not_ok={
@@ -171,7 +174,8 @@ class Drawing:
     smoke: bool
     device: str
     out: Path
-    long_in: Store | None = None  # has the cells of hours that are drawn; None: all are
+    long_in: Store | None = None  # has cells of hours that are drawn; None: all are drawn
+    restored: dict[Cell, Stored] = field(default_factory=dict)  # those that CELLS alone has
     final: dict[Cell, Stored] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
     undrawn: dict[str, str] = field(default_factory=dict)  # exhibit -> why it was not written
@@ -196,7 +200,16 @@ class Drawing:
         if self.long_in is None:
             return True
         pieces = keys.pieces(self.definitions, cell, self.device)
-        return current(self.long_in, cell, pieces) is not None
+        if current(self.long_in, cell, pieces):
+            return True
+        if committed := self.committed and current(self.committed, cell, pieces):
+            self.restored[cell] = committed
+        return committed is not None
+
+    @cached_property
+    def committed(self) -> Store | None:
+        """The cells behind GENERATED."""
+        return Archive(CELLS) if CELLS.is_file() and not self.smoke else None
 
     def draw(self) -> None:
         """Write the exhibits whose cells are all there."""

@@ -79,7 +79,7 @@ def figure_1(numbers: Numbers) -> Figure1:
         return public[public["protocol"].str.fullmatch(f"author public {rule}")]
 
     def times(rule: str) -> list[float]:
-        return [x.value / theirs[x.row] for x in lines(rule).itertuples()]
+        return [x["value"] / theirs[x["row"]] for x in lines(rule).to_dict("records")]
 
     again = [rf"seed \d+ {rule}" for rule in ("best", "held-out")]
     return Figure1(
@@ -623,11 +623,11 @@ def exact_step(numbers: Numbers) -> ExactStep:
             table.append([x.change, mean, *texts, f"{x.converged} of {x.repetitions}"])
         return table
 
-    overview = [["Table 2, printed", of_paper[f"{TRAJECTORIES}"], of_paper[by_n[-1][2:]]]]
-    for what, which in OVERVIEW.items():
-        overview.append([what, error(main, *which), error(by_n[-1], *which)])
+    ends = main, by_n[-1]
+    overview = [["Table 2, printed", *(number(of_paper[row[2:]]) for row in ends)]]
+    overview += [[what, *(error(row, *of_it) for row in ends)] for what, of_it in OVERVIEW.items()]
     on_main, on_random = changed(main), changed(converging.RANDOM_ANCHOR)
-    ended = [
+    on_designs = [
         [
             design,
             *(error(design, *which) for which in (ours, converging.PLUG_IN)),
@@ -635,7 +635,7 @@ def exact_step(numbers: Numbers) -> ExactStep:
         ]
         for design in DESIGNS
     ]
-    counts = [tuple(map(int, line[-1].split(" of "))) for line in ended]
+    counts = [tuple(map(int, line[-1].split(" of "))) for line in on_designs]
     return ExactStep(
         sizes=[
             [f"{n:,}", *(error(converging.size_row(n), *which) for which in at_n)] for n in SIZES
@@ -647,7 +647,7 @@ def exact_step(numbers: Numbers) -> ExactStep:
         difference_of={line[0]: line[2] for line in on_main},
         converged_of={line[0]: line[4] for line in on_main},
         error_on_random={line[0]: line[1] for line in on_random},
-        ended=ended,
+        ended=on_designs,
         overview=overview,
         rarely=f"{sum(2 * good < fits for good, fits in counts)} of {len(counts)}",
         to_plug_in=times(to_plug_in, by_n),

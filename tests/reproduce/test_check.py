@@ -423,7 +423,7 @@ def test_cells_of_hours_are_drawn_where_they_are_stored(committed: Run, tmp_path
 
 
 def test_a_short_form_stands_in_where_no_cell_of_hours_is_stored(
-    committed: Run, tmp_path: Path
+    committed: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def entries(smoke: bool) -> list[Entry]:
         listed = []
@@ -455,3 +455,16 @@ def test_a_short_form_stands_in_where_no_cell_of_hours_is_stored(
     assert repetitions() == [5, 5, 5, 3]
     other = short_form(Cell("truth", {"long": True}, "r"))
     assert (other.settings, other.label) == ({"short": True}, "r, short form")
+    with tarfile.open(tmp_path / "cells.tar", "w") as archive:
+        archive.add(tmp_path / "build", arcname=".")
+    shutil.rmtree(tmp_path / "build")
+    assert len(committed(exhibit).computed) == 4  # short ones
+    monkeypatch.setattr(runner, "CELLS", tmp_path / "cells.tar")
+    done = committed(exhibit)
+    assert (done.computed, done.reused, done.restored) == ((), 4, 3)
+    assert repetitions() == [5, 5, 5, 3]
+    assert readme.with_short_forms([exhibit], tmp_path / "out") == ["toy"]
+    assert not any('"long"' in path.read_text() for path in (tmp_path / "build").rglob("*.json"))
+    assert committed(exhibit, long=True).restored == 0
+    assert repetitions() == [5] * 4
+    assert readme.with_short_forms([exhibit], tmp_path / "out") == []
