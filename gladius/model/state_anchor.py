@@ -186,8 +186,16 @@ def read_anchor_action(
     if isinstance(given, str):
         if given in one.action_names:
             return one.action_names.index(given), None
-        action = named_column(data, given, "anchor_action")
+        try:
+            action = named_column(data, given, "anchor_action")
+        except InputError as error:
+            names = ", ".join(map(str, one.action_names or range(one.number_of_actions)))
+            hint = f"actions are {names}; if the anchor depends on the state, {error.hint}"
+            raise InputError("anchor_action", given, hint) from None
     elif not callable(given):
+        if isinstance(given, bool | np.bool_):
+            hint = "give a number, which is 1 for True, or the label of an action"
+            raise InputError("anchor_action", given, hint)
         if np.ndim(given) == 0:
             if str(given) in one.action_names and one.action_names.index(str(given)) != given:
                 hint = f"a number or a label? give the label as text, of {one.action_names}"

@@ -26,7 +26,7 @@ from gladius import __version__
 from gladius.model.reward_form import linear_in_features
 from gladius.model.state_anchor import read_anchor_action
 from gladius.own_data.door import fit
-from gladius.own_data.results.results import Results
+from gladius.own_data.results.results import COLUMNS, Results
 from gladius.own_data.results.summary import lines_of
 from gladius.panel.anchor import nearest
 from gladius.panel.record import Transitions, distinct_rows, index_rows
@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     helped = "one row a period, in order of time or with --time; Parquet if its name ends so"
     cli.add_argument("table", type=Path, help=f"{helped} (extra `parquet`); else CSV")
     cli.add_argument("--state", action="append", required=True, help="a column of s; repeat it")
-    cli.add_argument("--action", required=True, help="the column of a, whole numbers from 0")
+    cli.add_argument("--action", required=True, help="the column of a: numbers from 0, or labels")
     cli.add_argument("--id", required=True, help="the column that tells the trajectories apart")
     cli.add_argument("--time", help="the column that numbers the periods; rows are sorted by it")
     cli.add_argument("--next-state", action="append", help="a column of s'; by default next row")
@@ -92,6 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sets = [_pair(text) for text in given.available or ()]
         columns = dict.fromkeys([*of_rows.values(), *(name for _, name in sets)])
         names["carry"] = [name for name in columns if name]
+        if clash := sorted({*COLUMNS} & {*given.state}):
+            hint = f"the table of r-hat has columns {', '.join(COLUMNS)}: rename it in the file"
+            raise InputError("state", clash[0], hint)
         data = Transitions.from_frame(frame, **names)
         options["anchor_action"] = _number_or_name(given.anchor_action, data)
         if sets:
@@ -177,8 +180,12 @@ def remarks(data: Transitions, estimate: Results, needed: Sequence[str]) -> Iter
         yield f"parameters: {'; '.join(named)}"
     if "anchor" not in needed and "form" not in needed:
         yield f"{estimate.method} identifies no level of r: compare within a state"
+    reasons = diagnostics.extra.get("not_ok_because", ())
+    because = ""
+    if isinstance(reasons, tuple) and reasons:
+        because = f", because {'; '.join(map(str, reasons))}"
     yield (
-        f"{diagnostics.status}: {estimate.method}, {len(data):,} transitions,"
+        f"{diagnostics.status}{because}: {estimate.method}, {len(data):,} observations,"
         f" {diagnostics.iterations:,} iterations, {diagnostics.nll:.4f} nats per choice,"
         f" {diagnostics.cpu_seconds:.3f} s"
     )
@@ -203,6 +210,8 @@ def _read(path: Path, out: Path | None) -> pd.DataFrame:
         raise InputError("table", str(path), "it is a directory: name a file in it")
     if out is not None and out.exists() and not out.is_dir():
         raise InputError("out", str(out), "it is a file: name a folder, which may be new")
+    if out is not None and not out.resolve().parent.is_dir():
+        raise InputError("out", str(out), "its parent folder does not exist: make it, or name one")
     if out is not None and not os.access(out if out.exists() else out.resolve().parent, os.W_OK):
         raise InputError("out", str(out), "it cannot be written: name a folder of yours")
     is_parquet = path.suffix.lower() in (".parquet", ".pq")

@@ -46,6 +46,11 @@ TYPES = (
     "choices of a path go together more than the state explains (z = {:.1f}){}: unobserved types or"
     " a hidden state; r-hat is of no type. Add what differs to state, or fit by group"
 )
+LONGER = (
+    "a choice depends on the choice before beside the state, which has the last action (z ="
+    " {:.1f}){}: unobserved types or a longer memory; r-hat is of no type. Add what differs to"
+    " state, or fit by group"
+)
 MEMORY = (
     "a choice depends on the choice before beside the state (z = {:.1f}){}: add the last action to"
     " state, if a column is not measured with error or too coarse"
@@ -55,6 +60,7 @@ SHIFT = 0.5  # standard errors
 # of what fixes the level of V, in states where the anchor was never taken: warn, raise
 WITHOUT, MOST_WITHOUT = 0.05, 0.3
 DIFFERENT = 1e-4  # p-value of equal increments
+FEWEST = 5  # rows a state, from which one action in each is no accident of few rows
 
 
 @overload
@@ -218,6 +224,8 @@ def fit(
         own = [exchange.data(rows) for rows in data]
     check_options(function, options)
     is_needed = "anchor" in register.needs(method)
+    if isinstance(anchor_reward, str) and anchor_reward.lstrip("+-").replace(".", "", 1).isdigit():
+        raise InputError("anchor_reward", anchor_reward, "give a number, without quotation marks")
     anchor = make_anchor(own, action, anchor_reward, must_occur=is_needed)
     if exchange is not None:
         anchor = StateAnchor(**vars(anchor), exchange=exchange)
@@ -231,6 +239,7 @@ def fit(
     beta = check_discount(discount)
     indexed = [Indexed.of(rows) for rows in data] if is_needed else []
     for i in range(len(indexed)):
+        _check_choices(indexed[i])
         _check_path(indexed[i], anchor, beta, "" if is_single else f" of data set {i}")
     distinct = [found.states for found in indexed] or [rows.states for rows in data]
     with one_thread(*distinct), needs_torch("method", method):
@@ -271,6 +280,18 @@ def fit(
     return timed[0] if is_single else timed
 
 
+def _check_choices(rows: Indexed) -> None:
+    """Raise where states repeat, and in each of them one action alone is ever taken."""
+    states, actions = len(rows.states), rows.data.number_of_actions
+    if len(rows.data) < FEWEST * states:
+        return
+    pair = rows.before * actions + rows.data.actions
+    table = np.bincount(pair, minlength=states * actions).reshape(states, actions)
+    if np.all(np.count_nonzero(table, axis=1) < 2):
+        hint = "one action alone is ever taken in each, so that nobody chooses: does a column of"
+        raise InputError("states", f"{states} states", f"{hint} state tell the action of its row?")
+
+
 def _check_path(rows: Indexed, anchor: Anchor, discount: float, where: str) -> None:
     """Raise, or warn, where the level of V rests on states in which the anchor was never taken."""
     share, states = share_without_anchor(rows, anchor, discount)
@@ -305,7 +326,7 @@ def with_history(estimate: Estimate, data: Transitions, base: int, where: str) -
     extra |= {"types_z": found.types_z, "memory_z": found.memory_z}
     is_types = found.types_p <= found.memory_p
     p, z = found[2:][not is_types], found[:2][not is_types]
-    text = TYPES if is_types else MEMORY
+    text = TYPES if is_types else LONGER if has_last_action(data) else MEMORY
     if p < REMEMBERED:
         warnings.warn(text.format(z, where), stacklevel=3)
     if not (p < REJECTED and estimate.method.startswith("profiled_erm")):
@@ -313,6 +334,14 @@ def with_history(estimate: Estimate, data: Transitions, base: int, where: str) -
     reasons = cast("tuple[str, ...]", extra["not_ok_because"])
     extra["not_ok_because"] = (*reasons, text.partition(" (")[0])
     return replace(diagnostics, extra=extra, status="not_converged", converged=False)
+
+
+def has_last_action(data: Transitions) -> bool:
+    """Whether a feature is the action of the row before, as 0 and 1, in all rows that follow."""
+    goes_on = data.followed & ~data.done
+    after, taken = data.next_states[goes_on], data.actions[goes_on]
+    each = (after[:, k] == (taken == action) for k in range(after.shape[1]) for action in (0, 1))
+    return any(map(np.all, each))
 
 
 def _warn_of_transitions(results: Results, where: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, cast
 
@@ -113,6 +113,7 @@ def read_columns(
     if next_state is None:
         next_states = states.copy()
         np.copyto(next_states[:-1], states[1:], where=is_followed[:-1, None])
+    check_not_the_action(states, actions, further[1])
     check_stationary(states, next_states, actions, labels, is_followed & ~ended, further[1])
     if not np.any(is_followed | ended):
         hint = "each trajectory has a single row, hence no transition: name next_state"
@@ -127,6 +128,8 @@ def carried_column(name: str, values: pd.Series) -> NDArray[Any]:
         isinstance(entry, str | date | np.datetime64 | pd.Period) for entry in entries
     ):
         return check_finite(name, entries)
+    if np.any(missing := values.isna().to_numpy()):
+        raise InputError(f"{name}[{np.argmax(missing)}]", None, "give every row a label, or a date")
     return np.array([str(label) for label in check_labels(entries, len(entries), name)])
 
 
@@ -217,7 +220,7 @@ def _order(
     repeats = np.flatnonzero(is_same & (steps == 0))
     if len(repeats):
         hint = f"{id} {labels[repeats[0]]} has two rows at this time: keep one"
-        raise InputError(time, clock[repeats[0]], hint)
+        raise InputError(time, frame[time].iloc[np.arange(len(codes))[order][repeats[0]]], hint)
     period = np.min(steps, where=is_same, initial=np.inf)
     is_followed = is_same & (steps <= period * (1 + 1e-9))
     if warns and frame[time].dtype.kind in "iuf" and period not in (1.0, np.inf):
@@ -264,6 +267,25 @@ def _check_ends(
         warnings.warn(f"{message} leave it false", stacklevel=4)
 
 
+def check_not_the_action(states: Array, actions: Integers, names: Sequence[str]) -> None:
+    """Raise where a feature tells the action of its own row: each action has its value there."""
+    taken = np.flatnonzero(np.bincount(actions))
+    first = [int(np.argmax(actions == action)) for action in taken]
+    for k, column in enumerate(states.T):
+        values = np.full(int(taken[-1]) + 1, np.nan)
+        values[taken] = column[first]
+        if len(np.unique(column[first])) < max(len(taken), 2):
+            continue
+        if all(np.array_equal(column[i], values[actions[i]]) for i in pieces_of(len(column))):
+            hint = "it tells the action of its own row: take the action of the row before, if any"
+            raise InputError("state", names[k], hint)
+
+
+def pieces_of(number: int) -> Iterator[slice]:
+    """The rows in pieces."""
+    return (slice(start, start + PIECE) for start in range(0, number, PIECE))
+
+
 def check_stationary(
     states: Array,
     next_states: Array,
@@ -285,8 +307,7 @@ def check_stationary(
         names: of the features.
     """
     moves, rises = np.zeros(len(names), dtype=bool), np.ones(len(names), dtype=bool)
-    pieces = [slice(start, start + PIECE) for start in range(0, len(states), PIECE)]
-    for rows in pieces:
+    for rows in pieces_of(len(states)):
         change = (next_states[rows] - states[rows])[continues[rows]]
         moves |= np.any(change != 0, axis=0)
         rises &= np.all(change > 0, axis=0)
@@ -312,7 +333,7 @@ def check_stationary(
     np.minimum.at(least, code, actions[stays])
     np.maximum.at(most, code, actions[stays])
     ends = ends[(np.bincount(code, minlength=len(ends)) >= FEWEST_ROWS) & (least == most)]
-    for rows in pieces:
+    for rows in pieces_of(len(states)):
         if not len(ends):
             return
         gone = grid_positions(ends, states[rows][is_left[rows]][:, moves])
@@ -490,6 +511,10 @@ def features(frame: pd.DataFrame, state: Sequence[str], categories: Categories) 
     for name in state:
         if name not in categories:
             hint = "give a number, or name the column in categorical if its values are labels"
+            if missing := int(frame[name].isna().sum()):
+                at = int(np.argmax(frame[name].isna()))
+                hint = f"{missing} rows lack it: fill or remove them; gaps in a path are no harm"
+                raise InputError(f"{name}[{at}]", frame[name].iloc[at], hint)
             columns.append(check_finite(name, frame[name].to_numpy(), hint))
             continue
         values = frame[name].astype(object)

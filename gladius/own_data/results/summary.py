@@ -64,8 +64,9 @@ def text_of(results: Any, level: float, kind: Kind) -> str:
     anchor = "by state"
     if results.exchange is None and not isinstance(results.anchor, StateAnchor):
         anchor = str((data.action_names or range(data.number_of_actions))[results.anchor.action])
+    counted = ", by counts without smoothing" if run.extra.get("smoothed") is False else ""
     lines = [
-        f"{results.method}: {run.status}{because if reasons else ''}",
+        f"{results.method}{counted}: {run.status}{because if reasons else ''}",
         f"{len(data):,} observations, {len(np.unique(data.trajectory)):,} trajectories, discount"
         f" {results.discount:g}, anchor action {anchor}",
         f"log-likelihood {results.llf:,.3f}, {run.iterations} iterations",
@@ -83,7 +84,8 @@ def text_of(results: Any, level: float, kind: Kind) -> str:
         lines += ["", results.params.to_string(float_format=lambda x: f"{x:.4g}")]
     if not run.status.startswith("failed"):
         lines += ["", reward_table(results, level, kind, has_errors).to_string()]
-        lines.append("Reward: other features near their medians. In brackets: intervals, if any.")
+        brackets = f"In brackets: {level:.0%} intervals ({in_words(word)})" if has_errors else ""
+        lines.append(f"Reward: other features near their medians. {brackets}".rstrip())
         if has_errors and (run.extra.get("smoothed") or "reward_inputs" in run.extra):
             lines.append(OFF_CENTRE)
     return "\n".join(lines)

@@ -31,6 +31,16 @@ def read(**changes: Any) -> Transitions:
     return Transitions.from_frame(table, **COLUMNS | changes)
 
 
+def with_own_action(how: str) -> Transitions:
+    """States that tell the action of their own row, in a column or in two together."""
+    s, taken = DATA.states[:, 0], DATA.actions
+    columns = [s, taken] if how == "plainly" else [s, (s + taken) % 2]
+    states = np.column_stack(columns)
+    moved = np.where(DATA.trajectory == np.roll(DATA.trajectory, -1), 1, 0)[:, None]
+    following = np.where(moved, np.roll(states, -1, axis=0), states)
+    return Transitions(states, taken, following, trajectory=DATA.trajectory)
+
+
 CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: read(state=None), "state"),
     (lambda: read(next_state=[]), "next_state"),
@@ -40,6 +50,10 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: read(carry="done"), "carry"),
     (lambda: read(columns={"period": pd.Series(DAYS, dtype=object)}), "period"),
     (lambda: read(columns={"id": [[1]] * len(FRAME)}), "id"),
+    (lambda: read(state=["s0", "action"]), "state"),
+    (lambda: read(columns={"copy": 3 - FRAME["action"]}, state=["copy"]), "state"),
+    (lambda: read(columns={"s0": FRAME["s0"].mask(FRAME.index == 7)}), "s0[7]"),
+    (lambda: read(columns={"g": ["a", None] * (len(FRAME) // 2)}, carry=["g"]), "g[1]"),
     (lambda: DATA.split("half"), "fraction"),
     (lambda: DATA.split(0.5, rng="x"), "rng"),
     (lambda: DATA.discretise([2]), "bins"),
@@ -48,6 +62,10 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: LIBRARY.Transitions([[1.0]], [0], [[1.0]], feature_names="x"), "feature_names"),
     (lambda: LIBRARY.Transitions([[1.0]], [0], [[1.0]], action_names=3), "action_names"),
     (lambda: LIBRARY.fit(DATA, ["bc"], **KNOWN), "method"),
+    (lambda: LIBRARY.fit(DATA, **KNOWN | {"anchor_reward": "-5.0"}), "anchor_reward"),
+    (lambda: LIBRARY.fit(DATA, **KNOWN | {"anchor_action": "repair"}), "anchor_action"),
+    (lambda: LIBRARY.fit(with_own_action("plainly"), **KNOWN), "states"),
+    (lambda: LIBRARY.fit(with_own_action("by parity"), "plug_in", **KNOWN), "states"),
     (lambda: MARKOV.check_markov(FRAME, **KNOWN), "data"),
     (lambda: FIT.interval(None), "states[0]"),
     (lambda: FIT.interval([["a"]]), "states[0, 0]"),
@@ -86,6 +104,28 @@ def test_a_bad_argument_is_named(call: Callable[[], object], field: str) -> None
 def test_the_calls_are_right_without_the_fault() -> None:
     """Control: what is named above is the only fault."""
     assert len(read()) == len(DATA)
+    before = FRAME.groupby("id")["action"].shift(fill_value=0)
+    assert len(read(columns={"last": before}, state=["s0", "last"])) == len(DATA)
+    assert len(read(columns={"s0": FRAME["s0"].mask(FRAME.index == 7, 1.0)})) == len(DATA)
+    one = np.flatnonzero(DATA.actions == 1)[0]
+    other = with_own_action("plainly")
+    states = np.array(other.states)
+    states[one, 1] = 0
+    other = Transitions(states, other.actions, other.next_states, trajectory=other.trajectory)
+    with pytest.raises(InputError, match="was never taken") as caught:
+        LIBRARY.fit(other, "plug_in", **KNOWN)
+    assert caught.value.field == "anchor_action"  # one other choice, and nobody is refused for it
     assert FIT.wald({FIT.params.index[0]: 0.0}) < 1
     assert FIT.bootstrap(lambda e: np.zeros(2), draws=2, rng=1).shape == (2, 2)
     assert len(FIT.counterfactual(reward=lambda s, r: r, rng=1, draws=2)) > 2
+
+
+def test_a_number_as_text_a_name_and_a_date_are_told_as_they_were_given() -> None:
+    with pytest.raises(InputError, match="'repair': actions are 0, 1; if"):
+        LIBRARY.fit(DATA, **KNOWN | {"anchor_action": "repair"})
+    days = pd.to_datetime("2020-01-01") + pd.to_timedelta(FRAME["period"], unit="D")
+    days[1] = days[0]
+    with pytest.raises(InputError, match=r"2020-01-01.* two rows at this time"):
+        read(columns={"period": days})
+    with pytest.raises(InputError, match="which is 1 for True"):
+        LIBRARY.fit(DATA, **KNOWN | {"anchor_action": True})

@@ -85,6 +85,8 @@ def test_what_is_a_directory_or_no_number_is_told_before_any_work(choices, tmp_p
     asked = ["--state", "s0", "--anchor-action", "1", "--done", "done", *KEYS]
     for given, start, hint in [
         ([str(path), "--out", str(path)], "out = ", "it is a file"),
+        ([str(path), "--out", str(tmp_path / "no-such" / "r")], "out = ", "does not exist"),
+        ([str(path), "--state", "low"], "state = 'low'", "rename it in the file"),
         ([str(tmp_path)], "table = ", "it is a directory"),
         ([str(tmp_path / "words")], "action[0] = 'run': ", "code the actions 0, 1, 2, ..."),
         ([str(tmp_path / "no")], "done[0] = 'no': ", "as booleans or 1 and 0"),
@@ -237,7 +239,7 @@ def test_shuffled_rows_are_sorted_by_time_and_the_chosen_features_are_named(tmp_
     assert main([str(path), *states, *asked, *anchor, "--out", str(out)]) == 0
     said = capsys.readouterr().err
     assert "features chosen for r: s0\n" in said
-    assert f"profiled_erm sparse, {len(data):,} transitions" in said
+    assert f"profiled_erm sparse, {len(data):,} observations" in said
     states = len(np.unique(data.states, axis=0))
     assert states > 1000
     assert f"{states:,} states are too many to read" in said

@@ -18,6 +18,7 @@ from worlds import Array
 
 import gladius
 from gladius import LinearReward, Transitions
+from gladius.own_data.door import has_last_action
 from gladius.own_data.erm import history as history_module
 from gladius.own_data.erm.history import (
     FEWEST_PATHS,
@@ -244,6 +245,22 @@ def test_what_the_state_lacks_is_reported_once_and_not_ok(
     assert fit.diagnostics.status == "not_converged"
     assert any(text in one for one in fit.diagnostics.extra["not_ok_because"])  # type: ignore[attr-defined]
     assert not fit.diagnostics.converged
+
+
+def test_who_has_the_last_action_is_not_asked_for_it() -> None:
+    """Types alone, in short paths whose state is the last action: memory has the larger z."""
+    rng = np.random.default_rng(2)
+    types = rng.normal(0, 2, 600)
+    actions = 1 * (rng.random((8, 600)) < expit(types - 1)).T
+    last, taken = actions[:, :-1].ravel()[:, None], actions[:, 1:].ravel()
+    rows = Transitions(1.0 * last, taken, 1.0 * taken[:, None], np.repeat(np.arange(600), 7))
+    assert has_last_action(rows)
+    assert not has_last_action(choices(rng))
+    with pytest.warns(UserWarning, match="which has the last action"):
+        fit = gladius.fit(rows, anchor_action=0, anchor_reward=0.0, discount=0.9)
+    (why,) = fit.diagnostics.extra["not_ok_because"]  # type: ignore[attr-defined]
+    assert "which has the last action" in why
+    assert "add the last action" not in why
 
 
 @pytest.mark.parametrize("method", ["nfxp", "ccp", "plug_in"])

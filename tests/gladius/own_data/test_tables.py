@@ -68,9 +68,7 @@ def test_a_fit_takes_labels_and_answers_in_them() -> None:
         fit.reward(asked.assign(brand="Scania"), 0)
     with pytest.raises(InputError, match=r"states = \['mileage'\]: give the columns"):
         fit.reward(asked[["mileage"]], 0)
-    with pytest.raises(
-        InputError, match=r"anchor_action = 'sell': name one of keep, replace, mileage"
-    ):
+    with pytest.raises(InputError, match=r"anchor_action = 'sell': actions are keep, replace; if"):
         gladius.fit(data, anchor_action="sell", anchor_reward=-5.0, discount=0.95)
 
 
