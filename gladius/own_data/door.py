@@ -338,8 +338,8 @@ def with_history(estimate: Estimate, data: Transitions, base: int, where: str) -
 
 def has_last_action(data: Transitions) -> bool:
     """Whether a feature is the action of the row before, as 0 and 1, in all rows that follow."""
-    goes_on = data.followed & ~data.done
-    after, taken = data.next_states[goes_on], data.actions[goes_on]
+    continues = data.followed & ~data.done
+    after, taken = data.next_states[continues], data.actions[continues]
     each = (after[:, k] == (taken == action) for k in range(after.shape[1]) for action in (0, 1))
     return any(map(np.all, each))
 

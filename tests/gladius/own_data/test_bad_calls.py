@@ -36,8 +36,8 @@ def with_own_action(how: str) -> Transitions:
     s, taken = DATA.states[:, 0], DATA.actions
     columns = [s, taken] if how == "plainly" else [s, (s + taken) % 2]
     states = np.column_stack(columns)
-    moved = np.where(DATA.trajectory == np.roll(DATA.trajectory, -1), 1, 0)[:, None]
-    following = np.where(moved, np.roll(states, -1, axis=0), states)
+    continues = (DATA.trajectory == np.roll(DATA.trajectory, -1))[:, None]
+    following = np.where(continues, np.roll(states, -1, axis=0), states)
     return Transitions(states, taken, following, trajectory=DATA.trajectory)
 
 
