@@ -168,8 +168,8 @@ OF_PRINTED = (
 )
 # line of the figure -> (method, label)
 LINES = {
-    ("GLADIUS", f"{published.PUBLIC} held-out"): ("ML-IRL", "public code,\nleast held-out loss"),
-    ("GLADIUS", f"{published.PUBLIC} best"): ("GLADIUS", "public code,\nepoch by the true r"),
+    ("GLADIUS", f"{published.PUBLIC} held-out"): ("ML-IRL", "public procedure,\nleast held-out loss"),
+    ("GLADIUS", f"{published.PUBLIC} best"): ("GLADIUS", "public procedure,\nepoch by the true r"),
     OURS: (published.OURS, "profiled ERM,\nwhich selects inputs"),
 }
 PRINTED = "GLADIUS"  # SAmQ's printed line stands in the table: ours knows the form of r
