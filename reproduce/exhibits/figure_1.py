@@ -168,7 +168,10 @@ OF_PRINTED = (
 )
 # line of the figure -> (method, label)
 LINES = {
-    ("GLADIUS", f"{published.PUBLIC} held-out"): ("ML-IRL", "public procedure,\nleast held-out loss"),
+    ("GLADIUS", f"{published.PUBLIC} held-out"): (
+        "ML-IRL",
+        "public procedure,\nleast held-out loss",
+    ),
     ("GLADIUS", f"{published.PUBLIC} best"): ("GLADIUS", "public procedure,\nepoch by the true r"),
     OURS: (published.OURS, "profiled ERM,\nwhich selects inputs"),
 }
