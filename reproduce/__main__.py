@@ -37,6 +37,7 @@ Out = Annotated[
     typer.Option(help="Folder of the results; by default paper_tables/generated, or .smoke."),
 ]
 FILE_WIDTH = 180  # columns, where the output is not a terminal
+SHORT_FORMS = "it has short forms of trainings, so that no page was compared"
 FAULT, INTERRUPTED = 2, 130  # exit codes; 1: something failed, or was made by other code
 
 
@@ -164,7 +165,9 @@ def check(out: Out = None) -> None:
         folder.resolve() == runner.GENERATED
     )  # another folder has other cells, and no pages
     findings = checks.check(loaded, folder, runner.CELLS if is_committed else None)
-    if is_committed and not writer.with_short_forms(loaded, folder):
+    short = writer.with_short_forms(loaded, folder) if is_committed else []
+    findings += [checks.Finding(name, others=(SHORT_FORMS,)) for name in short]
+    if is_committed and not short:
         pages = writer.outdated(ROOT / "README.md", loaded, findings, folder)
         for path in pages:
             name = path.relative_to(folder) if path.is_relative_to(folder) else path.name

@@ -121,6 +121,7 @@ def run(
             uses = partial(drawing.definitions.uses, pieces)
             other = provenance.other_versions(stored.provenance["versions"], uses) if stored else {}
             can = all(provenance.versions()[name] != provenance.MISSING for name in other)
+            can &= cell not in drawing.restored  # which takes hours
             if stored and not (other and recompute_other_versions and can):
                 others += [other] if other else []
                 drawing.final[cell] = stored
@@ -145,7 +146,7 @@ def run(
     return Outcome(
         computed=tuple(job.cell.id for job in jobs),
         reused=len(final) - len(jobs),
-        restored=len(drawing.restored),
+        restored=sum(cell in final for cell in drawing.restored),
         failed=failed | drawing.undrawn,
         unchanged=drawing.unchanged,
         not_ok={

@@ -190,7 +190,8 @@ def read_anchor_action(
             action = named_column(data, given, "anchor_action")
         except InputError as error:
             names = ", ".join(map(str, one.action_names or range(one.number_of_actions)))
-            hint = f"actions are {names}; if the anchor depends on the state, {error.hint}"
+            quoted = " (a number goes without quotation marks)" if given.isdecimal() else ""
+            hint = f"actions are {names}{quoted}; if the anchor depends on the state, {error.hint}"
             raise InputError("anchor_action", given, hint) from None
     elif not callable(given):
         if isinstance(given, bool | np.bool_):

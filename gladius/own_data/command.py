@@ -92,10 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sets = [_pair(text) for text in given.available or ()]
         columns = dict.fromkeys([*of_rows.values(), *(name for _, name in sets)])
         names["carry"] = [name for name in columns if name]
-        if clash := sorted({*COLUMNS} & {*given.state}):
+        data = Transitions.from_frame(frame, **names)
+        if clash := sorted({*COLUMNS} & {*data.feature_names}):
             hint = f"the table of r-hat has columns {', '.join(COLUMNS)}: rename it in the file"
             raise InputError("state", clash[0], hint)
-        data = Transitions.from_frame(frame, **names)
         options["anchor_action"] = _number_or_name(given.anchor_action, data)
         if sets:
             own = dict[int | str, str]()

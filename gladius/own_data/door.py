@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections.abc import Sequence
@@ -60,6 +61,7 @@ SHIFT = 0.5  # standard errors
 # of what fixes the level of V, in states where the anchor was never taken: warn, raise
 WITHOUT, MOST_WITHOUT = 0.05, 0.3
 DIFFERENT = 1e-4  # p-value of equal increments
+NUMBER = re.compile(r"[+-]?[0-9]+[.]?[0-9]*")
 FEWEST = 5  # rows a state, from which one action in each is no accident of few rows
 
 
@@ -224,7 +226,12 @@ def fit(
         own = [exchange.data(rows) for rows in data]
     check_options(function, options)
     is_needed = "anchor" in register.needs(method)
-    if isinstance(anchor_reward, str) and anchor_reward.lstrip("+-").replace(".", "", 1).isdigit():
+    columns = {*data[0].feature_names, *data[0].carried}
+    if (
+        isinstance(anchor_reward, str)
+        and NUMBER.fullmatch(anchor_reward)
+        and anchor_reward not in columns
+    ):
         raise InputError("anchor_reward", anchor_reward, "give a number, without quotation marks")
     anchor = make_anchor(own, action, anchor_reward, must_occur=is_needed)
     if exchange is not None:
@@ -239,8 +246,9 @@ def fit(
     beta = check_discount(discount)
     indexed = [Indexed.of(rows) for rows in data] if is_needed else []
     for i in range(len(indexed)):
-        _check_choices(indexed[i])
-        _check_path(indexed[i], anchor, beta, "" if is_single else f" of data set {i}")
+        where = "" if is_single else f" of data set {i}"
+        _check_choices(indexed[i], where)
+        _check_path(indexed[i], anchor, beta, where)
     distinct = [found.states for found in indexed] or [rows.states for rows in data]
     with one_thread(*distinct), needs_torch("method", method):
         try:
@@ -280,16 +288,21 @@ def fit(
     return timed[0] if is_single else timed
 
 
-def _check_choices(rows: Indexed) -> None:
+def _check_choices(rows: Indexed, where: str) -> None:
     """Raise where states repeat, and in each of them one action alone is ever taken."""
     states, actions = len(rows.states), rows.data.number_of_actions
     if len(rows.data) < FEWEST * states:
         return
     pair = rows.before * actions + rows.data.actions
     table = np.bincount(pair, minlength=states * actions).reshape(states, actions)
-    if np.all(np.count_nonzero(table, axis=1) < 2):
-        hint = "one action alone is ever taken in each, so that nobody chooses: does a column of"
-        raise InputError("states", f"{states} states", f"{hint} state tell the action of its row?")
+    if np.any(np.count_nonzero(table, axis=1) > 1) or np.count_nonzero(table.any(axis=0)) < 2:
+        return
+    hint = "one action alone is ever taken in each, so that nobody chooses: does a column of state"
+    raise InputError(
+        "states",
+        f"{states} states{where}",
+        f"{hint} tell the action of its row, or is the choice of another period recorded there?",
+    )
 
 
 def _check_path(rows: Indexed, anchor: Anchor, discount: float, where: str) -> None:
@@ -326,7 +339,9 @@ def with_history(estimate: Estimate, data: Transitions, base: int, where: str) -
     extra |= {"types_z": found.types_z, "memory_z": found.memory_z}
     is_types = found.types_p <= found.memory_p
     p, z = found[2:][not is_types], found[:2][not is_types]
-    text = TYPES if is_types else LONGER if has_last_action(data) else MEMORY
+    text = TYPES if is_types else MEMORY
+    if not is_types and p < REMEMBERED and has_last_action(data):
+        text = LONGER
     if p < REMEMBERED:
         warnings.warn(text.format(z, where), stacklevel=3)
     if not (p < REJECTED and estimate.method.startswith("profiled_erm")):
@@ -337,11 +352,13 @@ def with_history(estimate: Estimate, data: Transitions, base: int, where: str) -
 
 
 def has_last_action(data: Transitions) -> bool:
-    """Whether a feature is the action of the row before, as 0 and 1, in all rows that follow."""
+    """Whether features tell the action of the row before, in all rows that follow one."""
     continues = data.followed & ~data.done
-    after, taken = data.next_states[continues], data.actions[continues]
-    each = (after[:, k] == (taken == action) for k in range(after.shape[1]) for action in (0, 1))
-    return any(map(np.all, each))
+    after, actions = data.next_states[continues], data.actions[continues]
+    taken, first, index = np.unique(actions, return_index=True, return_inverse=True)
+    values = after[first]
+    own = [k for k in range(after.shape[1]) if np.array_equal(after[:, k], values[index, k])]
+    return len(taken) > 1 and len(np.unique(values[:, own], axis=0)) == len(taken)
 
 
 def _warn_of_transitions(results: Results, where: str) -> None:

@@ -37,6 +37,7 @@ LAST_ODDS = 10.0  # of being last after an action, relative to the others, above
 GAP_SHARE = 0.05  # of an action's rows before gaps, beyond that of all: more is reported
 STRATA = 10  # ranges of a feature in which gaps are compared
 FEWEST_ENDS = 10  # of paths, to compare ends with other rows
+FEWEST_TAKEN = 10  # rows of an action, to ask whether a feature tells it
 FEWEST_ROWS = 20  # of a state, to ask whether it is the end of paths
 END_CHANCE = 0.01  # of ends that look like other rows, above which it is reported
 
@@ -268,17 +269,25 @@ def _check_ends(
 
 
 def check_not_the_action(states: Array, actions: Integers, names: Sequence[str]) -> None:
-    """Raise where a feature tells the action of its own row: each action has its value there."""
-    taken = np.flatnonzero(np.bincount(actions))
+    """Raise where features tell the action of their own row, in FEWEST_TAKEN rows of each action.
+
+    Those are asked that have one value in all rows of an action. If these values together are
+    another for each action, nobody chooses.
+    """
+    counts = np.bincount(actions)
+    taken = np.flatnonzero(counts)
+    if len(taken) < 2 or counts[taken].min() < FEWEST_TAKEN:
+        return
     first = [int(np.argmax(actions == action)) for action in taken]
-    for k, column in enumerate(states.T):
-        values = np.full(int(taken[-1]) + 1, np.nan)
-        values[taken] = column[first]
-        if len(np.unique(column[first])) < max(len(taken), 2):
-            continue
-        if all(np.array_equal(column[i], values[actions[i]]) for i in pieces_of(len(column))):
-            hint = "it tells the action of its own row: take the action of the row before, if any"
-            raise InputError("state", names[k], hint)
+    values = np.zeros((int(taken[-1]) + 1, states.shape[1]))
+    values[taken] = states[first]
+    own = [k for k in range(len(names)) if len(np.unique(values[taken, k])) > 1]
+    for rows in pieces_of(len(actions)):
+        own = [k for k in own if np.array_equal(states[rows, k], values[actions[rows], k])]
+    if own and len(np.unique(values[taken][:, own], axis=0)) == len(taken):
+        hint = "in every row it tells the action of that row, so that nobody chooses: if it was"
+        hint += " made from the action, take that of the row before, or leave it out"
+        raise InputError("state", ", ".join(names[k] for k in own), hint)
 
 
 def pieces_of(number: int) -> Iterator[slice]:
@@ -513,7 +522,8 @@ def features(frame: pd.DataFrame, state: Sequence[str], categories: Categories) 
             hint = "give a number, or name the column in categorical if its values are labels"
             if missing := int(frame[name].isna().sum()):
                 at = int(np.argmax(frame[name].isna()))
-                hint = f"{missing} rows lack it: fill or remove them; gaps in a path are no harm"
+                hint = f"{missing} rows lack it: fill or remove them; with time named, a gap"
+                hint += " in a path is no harm"
                 raise InputError(f"{name}[{at}]", frame[name].iloc[at], hint)
             columns.append(check_finite(name, frame[name].to_numpy(), hint))
             continue

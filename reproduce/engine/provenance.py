@@ -23,6 +23,7 @@ PACKAGES = (
     *("clarabel", "joblib", "jaxtyping", "matplotlib", "hypothesis", "mpmath", "sympy"),
     *("numba", "llvmlite", "econirl"),
 )
+VECTORS = "avx512f", "avx2", "avx"  # by which one name has processors that round differently
 MISSING = "none"  # the version of one that is not installed
 # distribution -> the name by which code uses it, itself or through another package
 NAMES = {"scikit-learn": "sklearn", "box2d": "gymnasium", "clarabel": "cvxpy", "llvmlite": "numba"}
@@ -84,6 +85,8 @@ def machine() -> dict[str, Any]:
     name = re.search(r"model name\s*: (.*)", path.read_text("utf-8") if path.exists() else "")
     processor = name[1].strip() if name else platform.processor() or platform.machine()
     machine = {"processor": processor, "cores": os.cpu_count(), "system": platform.system()}
+    words = path.read_text("utf-8").split() if path.exists() else []
+    machine["vectors"] = next((word for word in VECTORS if word in words), "")
     with suppress(AttributeError, ValueError, OSError):  # not on Windows
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         machine["memory_gb"] = round(memory / 1e9)

@@ -527,6 +527,11 @@ class ExactStep:
         return min(self.users, key=lambda epoch: epoch.value)
 
     @property
+    def to_printed(self) -> str:
+        """How often the means of `users` are above the printed errors, in words for all."""
+        return " or ".join(dict.fromkeys(x.to_printed for x in self.users))
+
+    @property
     def is_printed_missed(self) -> bool:
         """Whether every epoch of `users` is above every printed error."""
         return all(x.to_printed.split()[0] == x.to_printed.split()[-1] for x in self.users)

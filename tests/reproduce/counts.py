@@ -51,7 +51,9 @@ def of_numbers(verdicts: pd.DataFrame) -> list[tuple[str, str]]:
     numbers = f"Of GLADIUS's {exact + sum(tested) + missing} numbers {exact}"
     end = f"are compared, and {missing} are not."
     said += [("README", f"{numbers} come out to the last digit, {sum(tested)} {end}")]
-    said += [("RESPONSE", f"{numbers} do, and {sum(tested)} are compared.")]
+    said += [("RESPONSE", f"{numbers} do, and {sum(tested)} are compared, at the epoch")]
+    agree, differ, unclear = tested
+    said += [("RESPONSE", f"{agree} agree, {differ} differ, and {unclear} tests cannot tell.")]
     said += [("RESPONSE", f"{table.loc['all', 'exact']} of {len(both)} printed numbers come out")]
 
     exhibit, column = both["exhibit"], both["column"]
@@ -118,7 +120,8 @@ def of_claims(claims: pd.DataFrame) -> list[tuple[str, str]]:
     holds = f"Of {len(lines)} statements in the paper, {n['holds']} hold as printed"
     others = f"{n['imprecise']} imprecise about other work, {n['vacuous']} vacuous on named data"
     wrong = f"{reach['constant']} a constant, {reach['conclusion']} a conclusion from data"
-    points = f"{severe['theorem']} concern a theorem, {severe['conclusion']} a conclusion from data"
+    points = f"{severe['theorem']} concern a theorem's proof or reach ({reach['theorem']} false, "
+    points += f"none a theorem itself), {severe['conclusion']} a conclusion from data ("
     return [
         ("README", f"{holds} ({of_means} of them for the printed means alone)."),
         ("README", f"means alone). {n['holds-if']} need a condition"),

@@ -56,9 +56,9 @@ def test_the_tests_of_the_last_epoch_are_counted_in_the_findings() -> None:
     words = by_students_prediction({"procedure": "GLADIUS/author last"})["word"].value_counts()
     agree, differ, unclear = (words.get(x, 0) for x in ("agrees", "differs", "unclear"))
     text = (GENERATED / "FINDINGS.md").read_text("utf-8")
-    last = f"{agree} of {words.sum()} printed errors agree with the last epoch"
-    differ = f"{differ} of {words.sum()} differ from it"
-    assert f"{last}, and {differ}, but {unclear} of {words.sum()} of these tests" in text
+    last = f"{agree} of {words.sum()} tests find it like the last epoch's"
+    differ = f"{differ} of {words.sum()} find it different"
+    assert f"{last}, {differ}, and {unclear} of {words.sum()} cannot tell" in text
 
 
 def test_every_quantity_is_in_one_line_of_the_committed_scorecard() -> None:

@@ -23,6 +23,8 @@ LIBRARY: Any = gladius
 MARKOV: Any = markov
 PLOTS: Any = plots
 COLUMNS: dict[str, Any] = {"state": ["s0"], "action": "action", "id": "id", "time": "period"}
+LABELS = np.array(["go", "stay", "turn"])[np.random.default_rng(0).integers(3, size=len(FRAME))]
+THREE = {"act": LABELS, "copy": LABELS}
 DAYS = [datetime.date(2020, 1, 1), *["later"] * (len(FRAME) - 1)]
 
 
@@ -52,6 +54,12 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: read(columns={"id": [[1]] * len(FRAME)}), "id"),
     (lambda: read(state=["s0", "action"]), "state"),
     (lambda: read(columns={"copy": 3 - FRAME["action"]}, state=["copy"]), "state"),
+    (
+        lambda: read(
+            columns=THREE, action="act", state=["s0", "copy"], categorical=["act", "copy"]
+        ),
+        "state",
+    ),
     (lambda: read(columns={"s0": FRAME["s0"].mask(FRAME.index == 7)}), "s0[7]"),
     (lambda: read(columns={"g": ["a", None] * (len(FRAME) // 2)}, carry=["g"]), "g[1]"),
     (lambda: DATA.split("half"), "fraction"),
@@ -106,6 +114,13 @@ def test_the_calls_are_right_without_the_fault() -> None:
     assert len(read()) == len(DATA)
     before = FRAME.groupby("id")["action"].shift(fill_value=0)
     assert len(read(columns={"last": before}, state=["s0", "last"])) == len(DATA)
+    two = {"act": LABELS, "is_go": 1.0 * (LABELS == "go")}  # which leaves a choice of two
+    assert read(columns=two, action="act", state=["s0", "is_go"], categorical=["act"])
+    few = FRAME[:24].assign(action=np.arange(24) % 5 < 2)  # ten rows of an action
+    few["s0"] = few["action"] + 1.0
+    assert len(Transitions.from_frame(few[:23], **COLUMNS)) == 23
+    with pytest.raises(InputError, match="so that nobody chooses"):
+        Transitions.from_frame(few, **COLUMNS)
     assert len(read(columns={"s0": FRAME["s0"].mask(FRAME.index == 7, 1.0)})) == len(DATA)
     one = np.flatnonzero(DATA.actions == 1)[0]
     other = with_own_action("plainly")
@@ -114,6 +129,9 @@ def test_the_calls_are_right_without_the_fault() -> None:
     other = Transitions(states, other.actions, other.next_states, trajectory=other.trajectory)
     with pytest.raises(InputError, match="was never taken") as caught:
         LIBRARY.fit(other, "plug_in", **KNOWN)
+    same = Transitions(DATA.states[:60] > 2, 0 * DATA.actions[:60], DATA.next_states[:60] > 2)
+    with pytest.raises(InputError, match="of data set 1"):
+        LIBRARY.fit([DATA, same], **KNOWN)
     assert caught.value.field == "anchor_action"  # one other choice, and nobody is refused for it
     assert FIT.wald({FIT.params.index[0]: 0.0}) < 1
     assert FIT.bootstrap(lambda e: np.zeros(2), draws=2, rng=1).shape == (2, 2)
@@ -123,6 +141,8 @@ def test_the_calls_are_right_without_the_fault() -> None:
 def test_a_number_as_text_a_name_and_a_date_are_told_as_they_were_given() -> None:
     with pytest.raises(InputError, match="'repair': actions are 0, 1; if"):
         LIBRARY.fit(DATA, **KNOWN | {"anchor_action": "repair"})
+    with pytest.raises(InputError, match="without quotation marks"):
+        LIBRARY.fit(DATA, **KNOWN | {"anchor_action": "1"})
     days = pd.to_datetime("2020-01-01") + pd.to_timedelta(FRAME["period"], unit="D")
     days[1] = days[0]
     with pytest.raises(InputError, match=r"2020-01-01.* two rows at this time"):

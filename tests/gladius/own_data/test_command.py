@@ -82,11 +82,12 @@ def test_what_is_a_directory_or_no_number_is_told_before_any_work(choices, tmp_p
     frame = data.to_frame()
     frame.assign(action=frame["action"].map({0: "run", 1: "replace"})).to_csv(tmp_path / "words")
     frame.assign(done="no").to_csv(tmp_path / "no")
+    frame.assign(low=frame["s0"]).to_csv(tmp_path / "low")
     asked = ["--state", "s0", "--anchor-action", "1", "--done", "done", *KEYS]
     for given, start, hint in [
         ([str(path), "--out", str(path)], "out = ", "it is a file"),
         ([str(path), "--out", str(tmp_path / "no-such" / "r")], "out = ", "does not exist"),
-        ([str(path), "--state", "low"], "state = 'low'", "rename it in the file"),
+        ([str(tmp_path / "low"), "--state", "low"], "state = 'low'", "rename it in the file"),
         ([str(tmp_path)], "table = ", "it is a directory"),
         ([str(tmp_path / "words")], "action[0] = 'run': ", "code the actions 0, 1, 2, ..."),
         ([str(tmp_path / "no")], "done[0] = 'no': ", "as booleans or 1 and 0"),

@@ -256,6 +256,10 @@ def test_who_has_the_last_action_is_not_asked_for_it() -> None:
     rows = Transitions(1.0 * last, taken, 1.0 * taken[:, None], np.repeat(np.arange(600), 7))
     assert has_last_action(rows)
     assert not has_last_action(choices(rng))
+    three = rng.integers(3, size=99)
+    for after, has in ((three, True), (three == 2, False), (np.roll(three, 1), False)):
+        rows_of_three = Transitions(np.roll(1.0 * after, 1)[:, None], three, 1.0 * after[:, None])
+        assert has_last_action(rows_of_three) is has
     with pytest.warns(UserWarning, match="which has the last action"):
         fit = gladius.fit(rows, anchor_action=0, anchor_reward=0.0, discount=0.9)
     (why,) = fit.diagnostics.extra["not_ok_because"]  # type: ignore[attr-defined]

@@ -499,12 +499,19 @@ def test_a_feature_and_its_negative_give_the_same_fit(sign: float) -> None:
     )
 
 
-def test_choices_recorded_a_period_late_are_not_ok() -> None:
-    """r was -9, 15 and 39 at mileage 1, 2, 3, and `ok`; all of mileage 1 chose to replace."""
+def test_choices_recorded_a_period_late_are_refused() -> None:
+    """r was -9, 15 and 39 at mileage 1, 2, 3, and `ok`; all of mileage 1 chose to replace.
+
+    With a second column, by which no state repeats, the fit is not ok.
+    """
     data = gladius.BusEngine().simulate(100, np.random.default_rng(0))
     is_later = np.arange(len(data)) % 100 > 0
     late = replace(data.take(is_later), actions=np.roll(data.actions, 1)[is_later])
-    fit = fit_sparse(late)
+    with pytest.raises(InputError, match="is the choice of another period recorded there"):
+        fit_sparse(late)
+    noise = np.random.default_rng(1).normal(size=(len(late) + 1, 1))
+    wide = np.hstack([late.states, noise[:-1]]), np.hstack([late.next_states, noise[1:]])
+    fit = fit_sparse(replace(late, states=wide[0], next_states=wide[1], feature_names=("s", "z")))
     assert fit.diagnostics.status == "not_converged"
     assert fit.diagnostics.extra["not_ok_because"] == ("choices are all but certain",)
     assert fit_sparse(data.take(is_later)).diagnostics.converged
