@@ -118,7 +118,7 @@ def test_the_calls_are_right_without_the_fault() -> None:
     assert read(columns=two, action="act", state=["s0", "is_go"], categorical=["act"])
     few = FRAME[:24].assign(action=np.arange(24) % 5 < 2)  # ten rows of an action
     few["s0"] = few["action"] + 1.0
-    assert len(Transitions.from_frame(few[:23], **COLUMNS)) == 23
+    assert len(Transitions.from_frame(few[:21], **COLUMNS)) == 21
     with pytest.raises(InputError, match="so that nobody chooses"):
         Transitions.from_frame(few, **COLUMNS)
     assert len(read(columns={"s0": FRAME["s0"].mask(FRAME.index == 7, 1.0)})) == len(DATA)
