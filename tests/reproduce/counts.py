@@ -103,7 +103,7 @@ def of_tests(verdicts: pd.DataFrame) -> list[tuple[str, str]]:
         ("METHODS", f"There are {len(least)} distinct tests, not counting those of the author's"),
         ("METHODS", f"{chance} After Holm's correction {significant} remain significant."),
         ("README", f"agree with the printed ones in {of_games}."),
-        ("RESPONSE", f"{of_errors} {len(errors)} tests of Table 2's errors cannot tell"),
+        ("README", f"{of_errors} {len(errors)} tests cannot tell it from ours at the epoch"),
         ("EXHIBITS", f"So {of_errors} these {len(errors)} tests cannot tell."),
         ("EXHIBITS", f"Neither can {levels.sum()} of {len(levels)} tests of Q"),
     ]
@@ -121,7 +121,7 @@ def of_claims(claims: pd.DataFrame) -> list[tuple[str, str]]:
     others = f"{n['imprecise']} imprecise about other work, {n['vacuous']} vacuous on named data"
     wrong = f"{reach['constant']} a constant, {reach['conclusion']} a conclusion from data"
     points = f"{severe['theorem']} concern a theorem's proof or reach ({reach['theorem']} false, "
-    points += f"none a theorem itself), {severe['conclusion']} a conclusion from data ("
+    points += f"none a theorem), {severe['conclusion']} a conclusion from data ("
     return [
         ("README", f"{holds} ({of_means} of them for the printed means alone)."),
         ("README", f"means alone). {n['holds-if']} need a condition"),
