@@ -27,7 +27,7 @@ from gladius.model.reward_form import linear_in_features
 from gladius.model.state_anchor import read_anchor_action
 from gladius.own_data.door import fit
 from gladius.own_data.results.results import COLUMNS, Results
-from gladius.own_data.results.summary import lines_of
+from gladius.own_data.results.summary import lines_of, status_of
 from gladius.panel.anchor import nearest
 from gladius.panel.record import Transitions, distinct_rows, index_rows
 from gladius.register import METHODS, needs
@@ -180,12 +180,8 @@ def remarks(data: Transitions, estimate: Results, needed: Sequence[str]) -> Iter
         yield f"parameters: {'; '.join(named)}"
     if "anchor" not in needed and "form" not in needed:
         yield f"{estimate.method} identifies no level of r: compare within a state"
-    reasons = diagnostics.extra.get("not_ok_because", ())
-    because = ""
-    if isinstance(reasons, tuple) and reasons:
-        because = f", because {'; '.join(map(str, reasons))}"
     yield (
-        f"{diagnostics.status}{because}: {estimate.method}, {len(data):,} observations,"
+        f"{status_of(diagnostics)}: {estimate.method}, {len(data):,} observations,"
         f" {diagnostics.iterations:,} iterations, {diagnostics.nll:.4f} nats per choice,"
         f" {diagnostics.cpu_seconds:.3f} s"
     )

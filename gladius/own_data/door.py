@@ -30,7 +30,7 @@ from gladius.own_data.erm.history import of_history
 from gladius.own_data.erm.indexed import Indexed
 from gladius.own_data.erm.misfit import REJECTED
 from gladius.own_data.formula import linear_reward
-from gladius.own_data.frame import complete, warn_of_codes
+from gladius.own_data.frame import columns_that_tell, complete, warn_of_codes
 from gladius.own_data.results.progress import progress
 from gladius.own_data.results.results import Results
 from gladius.own_data.results.weights import fits_with_weights, named, repeated
@@ -354,11 +354,7 @@ def with_history(estimate: Estimate, data: Transitions, base: int, where: str) -
 def has_last_action(data: Transitions) -> bool:
     """Whether features tell the action of the row before, in all rows that follow one."""
     continues = data.followed & ~data.done
-    after, actions = data.next_states[continues], data.actions[continues]
-    taken, first, index = np.unique(actions, return_index=True, return_inverse=True)
-    values = after[first]
-    own = [k for k in range(after.shape[1]) if np.array_equal(after[:, k], values[index, k])]
-    return len(taken) > 1 and len(np.unique(values[:, own], axis=0)) == len(taken)
+    return bool(columns_that_tell(data.actions[continues], data.next_states[continues]))
 
 
 def _warn_of_transitions(results: Results, where: str) -> None:

@@ -271,23 +271,32 @@ def _check_ends(
 def check_not_the_action(states: Array, actions: Integers, names: Sequence[str]) -> None:
     """Raise where features tell the action of their own row, in FEWEST_TAKEN rows of each action.
 
-    Those are asked that have one value in all rows of an action. If these values together are
-    another for each action, nobody chooses.
+    Then nobody chooses.
     """
     counts = np.bincount(actions)
-    taken = np.flatnonzero(counts)
-    if len(taken) < 2 or counts[taken].min() < FEWEST_TAKEN:
+    if counts[counts > 0].min() < FEWEST_TAKEN:
         return
-    first = [int(np.argmax(actions == action)) for action in taken]
-    values = np.zeros((int(taken[-1]) + 1, states.shape[1]))
-    values[taken] = states[first]
-    own = [k for k in range(len(names)) if len(np.unique(values[taken, k])) > 1]
-    for rows in pieces_of(len(actions)):
-        own = [k for k in own if np.array_equal(states[rows, k], values[actions[rows], k])]
-    if own and len(np.unique(values[taken][:, own], axis=0)) == len(taken):
+    if own := columns_that_tell(actions, states):
         hint = "in every row it tells the action of that row, so that nobody chooses: if it was"
         hint += " made from the action, take that of the row before, or leave it out"
         raise InputError("state", ", ".join(names[k] for k in own), hint)
+
+
+def columns_that_tell(actions: Integers, features: Array) -> list[int]:
+    """The columns that have one value in all rows of an action, if together they tell the action.
+
+    Args:
+        actions: (n,) of the rows.
+        features: (n, d) of the same rows, or of those that follow them.
+    """
+    counts = np.bincount(actions)
+    taken = np.flatnonzero(counts)
+    values = np.zeros((len(counts), features.shape[1]))
+    values[taken] = features[[int(np.argmax(actions == action)) for action in taken]]
+    own = [k for k in range(features.shape[1]) if len(np.unique(values[taken, k])) > 1]
+    for rows in pieces_of(len(actions)):
+        own = [k for k in own if np.array_equal(features[rows, k], values[actions[rows], k])]
+    return own if len(np.unique(values[taken][:, own], axis=0)) == len(taken) else []
 
 
 def pieces_of(number: int) -> Iterator[slice]:

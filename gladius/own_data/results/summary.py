@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gladius.model.estimate import Diagnostics
 from gladius.model.state_anchor import StateAnchor
 from gladius.own_data.results.inference import Kind, in_words
 from gladius.panel.anchor import nearest
@@ -59,14 +60,12 @@ def lines_of(data: Transitions, most: int, columns: Sequence[str] = ()) -> tuple
 def text_of(results: Any, level: float, kind: Kind) -> str:
     """One screen."""
     run, data = results.diagnostics, results.data
-    reasons = run.extra.get("not_ok_because", ())
-    because = f", because {'; '.join(map(str, reasons))}" if isinstance(reasons, tuple) else ""
     anchor = "by state"
     if results.exchange is None and not isinstance(results.anchor, StateAnchor):
         anchor = str((data.action_names or range(data.number_of_actions))[results.anchor.action])
     counted = ", by counts without smoothing" if run.extra.get("smoothed") is False else ""
     lines = [
-        f"{results.method}{counted}: {run.status}{because if reasons else ''}",
+        f"{results.method}{counted}: {status_of(run)}",
         f"{len(data):,} observations, {len(np.unique(data.trajectory)):,} trajectories, discount"
         f" {results.discount:g}, anchor action {anchor}",
         f"log-likelihood {results.llf:,.3f}, {run.iterations} iterations",
@@ -89,6 +88,14 @@ def text_of(results: Any, level: float, kind: Kind) -> str:
         if has_errors and (run.extra.get("smoothed") or "reward_inputs" in run.extra):
             lines.append(OFF_CENTRE)
     return "\n".join(lines)
+
+
+def status_of(run: Diagnostics) -> str:
+    """The status, with what it is not ok because of."""
+    reasons = run.extra.get("not_ok_because")
+    if not isinstance(reasons, tuple) or not reasons:
+        return run.status
+    return f"{run.status}, because {'; '.join(map(str, reasons))}"
 
 
 def _selection(results: Any) -> Iterator[str]:

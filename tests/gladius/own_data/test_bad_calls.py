@@ -138,6 +138,15 @@ def test_the_calls_are_right_without_the_fault() -> None:
     assert len(FIT.counterfactual(reward=lambda s, r: r, rng=1, draws=2)) > 2
 
 
+def test_states_of_one_action_are_refused_from_five_rows_a_state_on() -> None:
+    for rows, field in ((20, "states"), (19, "anchor_action")):
+        states = np.arange(rows)[:, None] % 4.0
+        data = Transitions(states, states[:, 0].astype(int) % 2, states)
+        with pytest.raises(InputError) as caught:
+            LIBRARY.fit(data, "plug_in", **KNOWN)
+        assert caught.value.field == field
+
+
 def test_a_number_as_text_a_name_and_a_date_are_told_as_they_were_given() -> None:
     with pytest.raises(InputError, match="'repair': actions are 0, 1; if"):
         LIBRARY.fit(DATA, **KNOWN | {"anchor_action": "repair"})
