@@ -35,6 +35,8 @@ from reproduce.paper.verdicts import Comparison, OnTarget
 Sizes = tuple[int, ...]  # numbers of trajectories
 NO_BIAS, SAME = 1e-20, 1e-9  # of a loss at Q*, and of a density: rounding alone
 BENCHMARKS = ROOT / "reproduce" / "templates" / "benchmarks.csv"
+PUBLIC_K = "public procedure, N = 1000, K = "  # labels of the trainings of Figure 1
+OLD_CODE = BENCHMARKS.with_name("old_code.csv")
 LUNAR_LANDER = "LunarLander-v3"  # the paper has version 2, which is withdrawn
 # what the letter calls right: Theorem 11, Lemma 8 and Lemma 10
 LETTER = ("thm:bothPL", "lem:BE_PL", "lem:zeta_empirical_pl")
@@ -875,6 +877,21 @@ def benchmarks(_: Numbers) -> list[list[str]]:
     ]
 
 
+def old_code(_: Numbers) -> list[list[str]]:
+    """Lines of a table: a cell, its number that is furthest from the stored one, and how far."""
+    frame = pd.read_csv(OLD_CODE)
+    doubled = frame["label"].str.startswith(PUBLIC_K) & (frame["relative_difference"] >= 1)
+    found = {
+        "both codes give the same bits": str(frame["same_by_both_codes"].all()),
+        "they are those stored": str(frame["same_as_stored"].any()),
+        "an error of Figure 1 doubled": str(doubled.any()),
+    }
+    stated(found, dict(zip(found, ("True", "False", "True"), strict=True)))
+    lines = frame.sort_values("relative_difference", ascending=False)
+    columns = ["label", "furthest", "relative_difference"]
+    return [[*names, two_digits(100 * x)] for *names, x in lines[columns].to_numpy().tolist()]
+
+
 def two_digits(x: float) -> str:
     """Two significant digits, without an exponent."""
     return f"{float(f'{x:.2g}'):,g}"
@@ -896,6 +913,7 @@ FACTS = (
         ledger,
         letter,
         lunar_lander,
+        old_code,
         ours_scored,
         procedure,
         scale,

@@ -862,3 +862,30 @@ def test_a_benchmark_is_in_times_of_reading_its_data(
         ["", "2,000", "2,000", "ccp", "3", "150"],
         ["states", "20", "40,000", "BC", "0.5", "0.5"],
     ]
+
+
+def test_a_sample_of_stored_cells_is_a_table_only_as_long_as_its_sentences_are_true(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = {
+        "label": ["fit", f"{facts.PUBLIC_K}2"],
+        "same_by_both_codes": [True, True],
+        "same_as_stored": [False, False],
+        "furthest": ["MAPE", "MAPE best"],
+        "relative_difference": [0.0123, 1.0],
+    }
+    monkeypatch.setattr(facts, "OLD_CODE", tmp_path / "old_code.csv")
+
+    def told(**changed: list[object]) -> list[list[str]]:
+        pd.DataFrame(lines | changed).to_csv(facts.OLD_CODE, index=False)
+        return facts.old_code(Numbers(GENERATED))
+
+    assert told() == [[f"{facts.PUBLIC_K}2", "MAPE best", "100"], ["fit", "MAPE", "1.2"]]
+    faults = [
+        {"same_by_both_codes": [True, False]},
+        {"same_as_stored": [True, False]},
+        {"relative_difference": [1.0, 0.99]},
+    ]
+    for fault in faults:
+        with pytest.raises(ValueError, match="write it anew"):
+            told(**fault)

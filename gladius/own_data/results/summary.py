@@ -85,6 +85,8 @@ def text_of(results: Any, level: float, kind: Kind) -> str:
         lines += ["", reward_table(results, level, kind, has_errors).to_string()]
         brackets = f"In brackets: {level:.0%} intervals ({in_words(word)})" if has_errors else ""
         lines.append(f"Reward: other features near their medians. {brackets}".rstrip())
+        if "[none]" in lines[-2]:
+            lines.append("[none]: too few choices are observed there for an interval.")
         if has_errors and (run.extra.get("smoothed") or "reward_inputs" in run.extra):
             lines.append(OFF_CENTRE)
     return "\n".join(lines)
@@ -121,7 +123,8 @@ def _named(key: Any, names: tuple[str, ...]) -> str:
 def reward_table(results: Any, level: float, kind: Kind, has_errors: bool) -> pd.DataFrame:
     """r-hat of each action along columns of the table, with intervals where there are some.
 
-    They are those on which r-hat depends, where a fit selects them, and otherwise all.
+    They are those on which r-hat depends, where a fit selects them, and otherwise all. Where too
+    few choices are observed for an interval its place says so.
     """
     data = results.data
     inputs = results.diagnostics.extra.get("reward_inputs", range(len(data.feature_names)))
@@ -132,6 +135,7 @@ def reward_table(results: Any, level: float, kind: Kind, has_errors: bool) -> pd
         low, high = results.interval(states, level=level, kind=kind)
         for at in map(tuple, np.argwhere(high > low)):
             texts[at] = f"{texts[at]} [{low[at]:.3g}, {high[at]:.3g}]"
+        texts[np.isnan(high)] += " [none]"
     return pd.DataFrame(texts, index=index, columns=list(action_labels(data)))
 
 

@@ -14,7 +14,7 @@ import gladius
 from gladius import InputError, Transitions
 from gladius.designs.bus import BUS_REWARD, BusEngine
 from gladius.own_data.results.plots import plot_choices, plot_reward
-from gladius.own_data.results.summary import line_of
+from gladius.own_data.results.summary import VALUES, line_of, lines_of
 
 KNOWN: dict[str, Any] = {"anchor_action": "repair", "anchor_reward": -2.0, "discount": 0.9}
 STATE = ["wear", "price", "brand"]
@@ -103,6 +103,17 @@ def test_a_status_that_is_not_ok_has_its_reason(bus: gladius.Results) -> None:
     told = replace(bus.diagnostics, status="not_converged", extra=extra)
     text = replace(bus, diagnostics=told).summary()
     assert text.startswith("nfxp: not_converged, because it rained; it snowed\n")
+
+
+def test_a_reward_without_an_interval_says_so(bus: gladius.Results) -> None:
+    data = gladius.BusEngine().simulate(8, rng=0)
+    few = gladius.fit(data, "plug_in", anchor_action=1, anchor_reward=-5.0, discount=0.95)
+    states = lines_of(data, VALUES)[1]
+    missing = np.isnan(few.interval(states)[1])
+    shown = [line.count("[none]") for line in few.summary().splitlines() if "s0 = " in line]
+    assert shown == [int(line.any()) for line in missing]
+    assert 0 < sum(shown) < len(shown)
+    assert "[none]" not in bus.summary()
 
 
 def test_a_column_of_labels_is_drawn_by_its_labels(free: gladius.Results) -> None:
