@@ -563,9 +563,10 @@ def in_bins(data: Transitions, bins: Mapping[str, int | Sequence[float]]) -> dic
         if edges.ndim != 1 or len(edges) < 2 or both.min() < edges[0] or both.max() > edges[-1]:
             hint = f"give edges from {both.min():g} or less to {both.max():g} or more"
             raise InputError(f"bins[{name}]", given, hint)
-        middles = (edges[:-1] + edges[1:]) / 2
+        middles, widths = (edges[:-1] + edges[1:]) / 2, np.diff(edges)
+        narrower = np.minimum(widths, np.append(widths[0], widths[:-1]))
+        lowest = edges[:-1] - TIE * narrower  # 0.3 lies on the edge 3 * 0.1
         for block in blocks.values():
-            lowest = edges[:-1] - TIE * np.diff(edges)  # 0.3 lies on the edge 3 * 0.1
             position = np.searchsorted(lowest, block[:, k], side="right") - 1
             block[:, k] = middles[np.maximum(position, 0)]
     return blocks

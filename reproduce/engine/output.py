@@ -198,6 +198,7 @@ def describe(exhibit: Exhibit, results: View, code: str, view: str) -> dict[str,
         "cells": dict(sorted(Counter(kinds).items())),
         "cpu_seconds": round(sum(map(_seconds, stored)), 3),
         "costs": seconds,
+        "rekeyed": [c.digest[:DIGITS] for c, of in by_cell.items() if "rekeyed" in of.provenance],
     }
 
 

@@ -80,13 +80,15 @@ def commit() -> dict[str, Any]:
 
 @cache
 def machine() -> dict[str, Any]:
-    """Processor, number of cores and memory."""
+    """Processor with its family and model, number of cores and memory."""
     path = Path("/proc/cpuinfo")
-    name = re.search(r"model name\s*: (.*)", path.read_text("utf-8") if path.exists() else "")
+    text = path.read_text("utf-8") if path.exists() else ""
+    name = re.search(r"model name\s*: (.*)", text)
     processor = name[1].strip() if name else platform.processor() or platform.machine()
     machine = {"processor": processor, "cores": os.cpu_count(), "system": platform.system()}
-    words = path.read_text("utf-8").split() if path.exists() else []
-    machine["vectors"] = next((word for word in VECTORS if word in words), "")
+    machine["vectors"] = next((word for word in VECTORS if word in text.split()), "")
+    if numbers := re.findall(r"^(?:cpu family|model)\s*: (\d+)$", text, re.MULTILINE)[:2]:
+        machine["model"] = f"family {', model '.join(numbers)}"
     with suppress(AttributeError, ValueError, OSError):  # not on Windows
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         machine["memory_gb"] = round(memory / 1e9)

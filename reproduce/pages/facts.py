@@ -505,6 +505,11 @@ class ExactStep:
     # epoch that the true reward chooses, the exact step, and likelihood with the form of r known
     counting_above: str
     by_truth_above: str
+    # medians of the epoch that the true reward chooses, at N = `trajectories` and at the largest N,
+    # and sizes at which it is below the printed error; of the rules of `users` at `trajectories`
+    medians_by_truth: list[str]
+    median_below: str
+    users_medians: list[float]
     ours_above: str
     likelihood_above: str
     # in both designs of `matter`: errors of the exact step, how many of its fits converge, and
@@ -579,6 +584,9 @@ def exact_step(numbers: Numbers) -> ExactStep:
         above = [x["value"] - 2 * x["se"] > number_of_paper for x, number_of_paper in lines]
         return f"{sum(above)} of {len(above)}"
 
+    def median(row: str, which: tuple[str, str]) -> float:
+        return float(of.get((row, *which, "MAPE median"), {"value": math.inf})["value"])
+
     def users_epoch(which: tuple[str, str], to_ours: str, to_plug_in: Target) -> UsersEpoch:
         of_main = of.get((main, *which, "MAPE"))
         return UsersEpoch(
@@ -630,7 +638,7 @@ def exact_step(numbers: Numbers) -> ExactStep:
             table.append([x.change, mean, *texts, f"{x.converged} of {x.repetitions}"])
         return table
 
-    ends = main, by_n[-1]
+    ends, medians = (main, by_n[-1]), {row: median(row, converging.PUBLIC_BEST) for row in by_n}
     overview = [["Table 2, printed", *(number(of_paper[row[2:]]) for row in ends)]]
     overview += [[what, *(error(row, *of_it) for row in ends)] for what, of_it in OVERVIEW.items()]
     on_main, on_random = changed(main), changed(converging.RANDOM_ANCHOR)
@@ -664,6 +672,9 @@ def exact_step(numbers: Numbers) -> ExactStep:
         matter=mattering,
         counting_above=above_printed(converging.PLUG_IN),
         by_truth_above=above_printed(converging.PUBLIC_BEST),
+        medians_by_truth=[number(medians[row]) for row in ends],
+        median_below=f"{sum(medians[row] < of_paper[row[2:]] for row in by_n)} of {len(by_n)}",
+        users_medians=[median(main, which) for which in RULES],
         ours_above=above_printed(converging.ORACLE),
         likelihood_above=above_printed(converging.LIKELIHOOD),
         with_ten=of_networks if len(mattering) == len(MATTER) else [],
@@ -759,6 +770,7 @@ class Procedure:
     unclear_levels: int
     far: list[str]  # exhibits by mileage with numbers that differ, and the mileages
     far_mileages: list[int]
+    tests: dict[str, int]  # as `scorecard.tests_of` counts them
 
 
 def procedure(numbers: Numbers) -> Procedure:
@@ -775,6 +787,7 @@ def procedure(numbers: Numbers) -> Procedure:
         unclear_levels=int(levels["verdict"].eq(Comparison.UNCLEAR).sum()),
         far=list(far["exhibit"].unique()),
         far_mileages=list(map(int, far["row"])),
+        tests=scorecard.tests_of(frame),
     )
 
 
@@ -783,15 +796,22 @@ class LunarLander:
     """Table 4's scores of GLADIUS there: printed, and means of the public procedure."""
 
     printed: list[float]
-    ours: list[float]
+    ours: list[float]  # compared: for one trajectory those of two, as it was logged
+    alone: float  # from one trajectory
+    last: list[float]  # of the last epoch, that from one included
 
 
 def lunar_lander(numbers: Numbers) -> LunarLander:
     """Those lines of verdicts.csv."""
     frame = numbers.verdicts[numbers.verdicts["rule"].eq(PROCEDURE)]
     frame = frame[frame["exhibit"].eq("table_4") & frame["row"].str.startswith("LunarLander")]
-    scores = (frame[name].str.split().str[0].astype(float) for name in ("published", "ours"))
-    return LunarLander(*map(list, scores))
+    published, ours = (
+        list(frame[x].str.split().str[0].astype(float)) for x in ("published", "ours")
+    )
+    row, column = frame["row"].iloc[0], frame["column"].iloc[0]
+    alone = numbers.value("table_4", row, column, "author table best", "% optimality")
+    last = numbers.lines("table_4", "LunarLander*", column, "author table last", "% optimality")
+    return LunarLander(published, ours, alone, list(last["value"]))
 
 
 @dataclass(frozen=True)

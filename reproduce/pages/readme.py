@@ -124,10 +124,12 @@ def describe(
     by_name = {finding.name: "; ".join(finding.problems) for finding in problems}
     manifests = [read_manifest(folder, path.stem) for path in (folder / MANIFESTS).glob("*.json")]
     memory: dict[tuple[str, int], float] = {}
+    rekeyed = {cell for manifest in manifests for cell in manifest.get("rekeyed", [])}
     systems: dict[str, None] = {}  # in the order of the manifests
     for machine in (machine for manifest in manifests for machine in manifest.get("machines", [])):
         systems[machine.get("system", "not recorded")] = None
-        kind = (machine["processor"], machine["cores"])
+        model = f" ({machine['model']})" if "model" in machine else ""
+        kind = (machine["processor"] + model, machine["cores"])
         memory[kind] = max(memory.get(kind, 0), machine.get("memory_gb", 0))
     machines = [
         f"{processor}, {cores} cores" + (f", {gb} GB" if gb else "")
@@ -153,7 +155,10 @@ def describe(
         "versions": lambda package: versions(manifests, package),
         "seed": seeds.ROOT,
         "total": duration(sum(recorded.values())),
+        "rekeyed": len(rekeyed),
+        "rekeyed_time": duration(sum(map(recorded.__getitem__, rekeyed))),
         "short": duration(sum(short)),
+        "longer": duration(sum(recorded.values()) - sum(short)),
         "on_16_cores": duration(elapsed(short, 16)),
     }
 

@@ -175,10 +175,20 @@ def group_counts(frame: pd.DataFrame) -> list[Part]:
     return lines
 
 
+def tests_of(lines: pd.DataFrame) -> dict[str, int]:
+    """Distinct tests, those with a p-value below 5 %, as expected by chance, and by Holm."""
+    tests = lines[lines["p_holm"].notna()].groupby("quantity")[["p", "p_holm"]].min()
+    return {
+        "tests": len(tests),
+        "below": int((tests["p"] < 1 - LEVEL).sum()),
+        "by_chance": round((1 - LEVEL) * len(tests)),
+        "by_holm": int((tests["p_holm"] < 1 - LEVEL).sum()),
+    }
+
+
 def totals(frame: pd.DataFrame) -> dict[str, float | str]:
     """Numbers of the sentences below the scorecard."""
     headline = frame[frame["rule"].ne(PROCEDURE) & frame["p_holm"].notna()]
-    tests = headline.groupby("quantity")[["p", "p_holm"]].min()
     lines = headline.set_index(["exhibit", "column"])
     by_column = 100 * lines["half_width"] / lines["yardstick"]
     widths = {
@@ -187,9 +197,6 @@ def totals(frame: pd.DataFrame) -> dict[str, float | str]:
         "imitation": by_column[by_column.index.get_level_values(0) == "table_4"],
     }
     return {
-        "tests": len(tests),
-        "below": int((tests["p"] < 1 - LEVEL).sum()),
-        "by_chance": round((1 - LEVEL) * len(tests)),
-        "by_holm": int((tests["p_holm"] < 1 - LEVEL).sum()),
+        **tests_of(headline),
         **{f"{name}_width": f"{w.min():.0f} to {w.max():.0f} %" for name, w in widths.items()},
     }

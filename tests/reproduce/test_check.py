@@ -360,16 +360,18 @@ def test_the_block_below_the_example_is_renewed_where_it_is_not_printed(
 
 def test_machines_and_times_are_those_of_the_manifests(tmp_path: Path) -> None:
     (tmp_path / MANIFESTS).mkdir()
-    at = {"processor": "P", "cores": 2, "system": "Linux"}
+    at = {"processor": "P", "cores": 2, "system": "Linux", "model": "model 3"}
     small, large = (at | {"memory_gb": gb} for gb in (8, 16))
     other = {"processor": "Q", "cores": 4}
     costs = {"x": 3600.0, "y": 5400.0}  # of which both manifests have one
     for name, machines, seconds in (("a", [small, large], costs), ("b", [other], {"y": 5400.0})):
-        text = json.dumps({"files": {}, "machines": machines, "costs": seconds})
+        manifest = {"files": {}, "machines": machines, "costs": seconds, "rekeyed": ["y"]}
+        text = json.dumps(manifest)
         (tmp_path / MANIFESTS / f"{name}.json").write_text(text)
     about = readme.describe([], [], tmp_path)
-    assert about["machines"] == ["P, 2 cores, 16 GB", "Q, 4 cores"]
+    assert about["machines"] == ["P (model 3), 2 cores, 16 GB", "Q, 4 cores"]
     assert about["total"] == "2.5 h"
+    assert (about["rekeyed"], about["rekeyed_time"]) == (1, "1.5 h")
     assert about["systems"] == "Linux, not recorded"
 
 

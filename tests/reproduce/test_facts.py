@@ -503,6 +503,20 @@ def test_the_exact_step_s_numbers_are_the_study_s(planted: Callable[..., Path]) 
     failed = [x for x in failed if x["row"][:2] == "N=" and x["statistic"] == "repetitions not ok"]
     good = sum(float(x["repetitions"]) - float(x["value"]) for x in failed)
     assert found.converged == f"{good:.0f} of 240"
+    medians = lines("converging", row="N=*", column="public procedure", statistic="MAPE median")
+    by_truth = {x["row"]: float(x["value"]) for x in medians if x["protocol"] == "fresh oracle"}
+    assert found.medians_by_truth == [f"{by_truth[x]:.2f}" for x in ("N=1000", "N=5000")]
+    others = {x["value"][:6] for x in medians if x["row"] == "N=1000"} - {
+        str(by_truth["N=1000"])[:6]
+    }
+    assert {str(x)[:6] for x in found.users_medians} == others
+    assert found.median_below == "6 of 6"
+    key = {"column": "public procedure", "protocol": "fresh oracle", "statistic": "MAPE median"}
+    folder = planted("converging", lambda x: x.update(value="0.6"), row="N=1000", **key)
+    assert facts.exact_step(Numbers(folder)).median_below == "5 of 6"  # 0.52 is printed
+    folder = planted(
+        "converging", lambda x: x.update(value=f"{by_truth['N=1000']}"), row="N=1000", **key
+    )
     line = ["7.00 (0.50)", "0.01 [-1.00, 0.00]", "same", "17 of 20"]
     assert found.changes[1] == ["absolute value in place of the sign", *line]
     assert found.error_of[found.changes[1][0]] == "7.00 (0.50)"
@@ -749,6 +763,11 @@ def test_scores_on_lunar_lander_are_those_of_the_verdicts() -> None:
     found = facts.lunar_lander(Numbers(GENERATED))
     assert [found.printed, found.ours] == [list(map(float, of)) for of in means]
     assert len(found.ours) == 5
+    at = {"row": "LunarLander*", "column": "Gladius", "statistic": "% optimality"}
+    best, last = (lines("table_4", **at, protocol=f"author table {x}") for x in ("best", "last"))
+    assert found.alone == float(best[0]["value"])
+    assert best[0]["row"] == "LunarLander-v2/1"
+    assert found.last == [float(line["value"]) for line in last]
 
 
 def test_the_scorecard_keeps_our_own_estimator_apart() -> None:
@@ -778,6 +797,7 @@ tested = st.tuples(
 def test_the_tests_of_the_procedure_are_counted_by_its_rule(drawn: list[Any]) -> None:
     names = ["exhibit", "rule", "statistic", "row", "half_width", "verdict"]
     frame = pd.DataFrame(drawn, columns=pd.Index(names)).assign(yardstick=4.0)
+    frame = frame.assign(quantity=frame["row"], p=0.04, p_holm=math.nan)
     frame = frame.astype({"statistic": str, "row": str, "half_width": float})
     numbers = Numbers(GENERATED)
     numbers.__dict__["verdicts"] = frame
@@ -794,6 +814,7 @@ def test_the_tests_of_the_procedure_are_counted_by_its_rule(drawn: list[Any]) ->
     far = [x for x in ours if x[0] in ("table_3", "table_a2") and x[5] == "differs"]
     assert found.far == list(dict.fromkeys(x[0] for x in far))
     assert found.far_mileages == [x[3] for x in far]
+    assert found.tests == {"tests": 0, "below": 0, "by_chance": 0, "by_holm": 0}
 
 
 @pytest.mark.parametrize(("distance", "shown"), [("0.1201", 0.13), ("0.4", 0.4), ("1.999", 2.0)])

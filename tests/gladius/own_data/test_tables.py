@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bus_engine import KNOWN
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -148,6 +148,7 @@ def test_a_formula_is_saved_and_a_function_that_cannot_be_imported_is_refused(
     st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=30),
     st.integers(1, 5) | st.lists(st.floats(-2e3, 2e3), min_size=2, max_size=6),
 )
+@example([0.0] * 4, [0.0, 11.0, 1e-5])  # a bin as narrow as the next one's rounding
 def test_bins_hold_their_values(values: list[float], bins: Any) -> None:
     x = np.array(values)[:, None]
     data = Transitions(x, np.arange(len(x)) % 2, x[::-1])
