@@ -274,7 +274,7 @@ def check_not_the_action(states: Array, actions: Integers, names: Sequence[str])
     Then nobody chooses.
     """
     counts = np.bincount(actions)
-    if counts[counts > 0].min() < FEWEST_TAKEN:
+    if not len(actions) or counts[counts > 0].min() < FEWEST_TAKEN:
         return
     if own := columns_that_tell(actions, states):
         hint = "in every row it tells the action of that row, so that nobody chooses: if it was"

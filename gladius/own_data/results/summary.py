@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from gladius.model.estimate import Diagnostics
 from gladius.model.state_anchor import StateAnchor
@@ -82,10 +83,12 @@ def text_of(results: Any, level: float, kind: Kind) -> str:
     elif "theta" in run.extra:
         lines += ["", results.params.to_string(float_format=lambda x: f"{x:.4g}")]
     if not run.status.startswith("failed"):
-        lines += ["", reward_table(results, level, kind, has_errors).to_string()]
+        table, missing = reward_table(results, level, kind, has_errors)
+        has_errors &= not missing.all()  # else a warning has said why there are none
+        lines += ["", table.to_string()]
         brackets = f"In brackets: {level:.0%} intervals ({in_words(word)})" if has_errors else ""
         lines.append(f"Reward: other features near their medians. {brackets}".rstrip())
-        if "[none]" in lines[-2]:
+        if has_errors and missing.any():
             lines.append("[none]: too few choices are observed there for an interval.")
         if has_errors and (run.extra.get("smoothed") or "reward_inputs" in run.extra):
             lines.append(OFF_CENTRE)
@@ -120,23 +123,27 @@ def _named(key: Any, names: tuple[str, ...]) -> str:
     return str(names[key])
 
 
-def reward_table(results: Any, level: float, kind: Kind, has_errors: bool) -> pd.DataFrame:
+def reward_table(
+    results: Any, level: float, kind: Kind, has_errors: bool
+) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
     """r-hat of each action along columns of the table, with intervals where there are some.
 
-    They are those on which r-hat depends, where a fit selects them, and otherwise all. Where too
-    few choices are observed for an interval its place says so.
+    They are those on which r-hat depends, where a fit selects them, and otherwise all. The second
+    table says which intervals are missing.
     """
     data = results.data
     inputs = results.diagnostics.extra.get("reward_inputs", range(len(data.feature_names)))
     columns = [name for name, own in data.features_of_columns.items() if {*own} & {*inputs}]
     index, states = lines_of(data, VALUES, columns or data.columns[:1])
     texts = np.vectorize("{:.3g}".format, otypes=[object])(results.reward_function(states))
+    missing = np.zeros(texts.shape, dtype=bool)
     if has_errors:
         low, high = results.interval(states, level=level, kind=kind)
         for at in map(tuple, np.argwhere(high > low)):
             texts[at] = f"{texts[at]} [{low[at]:.3g}, {high[at]:.3g}]"
-        texts[np.isnan(high)] += " [none]"
-    return pd.DataFrame(texts, index=index, columns=list(action_labels(data)))
+        missing = np.isnan(high)
+        texts[missing & (not missing.all())] += " [none]"
+    return pd.DataFrame(texts, index=index, columns=list(action_labels(data))), missing
 
 
 def _short(value: object) -> str:

@@ -113,7 +113,13 @@ def test_a_reward_without_an_interval_says_so(bus: gladius.Results) -> None:
     shown = [line.count("[none]") for line in few.summary().splitlines() if "s0 = " in line]
     assert shown == [int(line.any()) for line in missing]
     assert 0 < sum(shown) < len(shown)
+    assert "too few choices" in few.summary()
     assert "[none]" not in bus.summary()
+    one = replace(few, data=data.take(data.trajectory == data.trajectory[0]))
+    with pytest.warns(UserWarning, match="no intervals: "):
+        text = one.summary(kind={"cluster": "id"})
+    assert "[none]" not in text  # for another reason there are none at all
+    assert "In brackets" not in text
 
 
 def test_a_column_of_labels_is_drawn_by_its_labels(free: gladius.Results) -> None:
