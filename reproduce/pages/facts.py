@@ -19,6 +19,7 @@ from reproduce.cells.converging import DESIGNS, TRAJECTORIES, USED
 from reproduce.cells.fits import TRAJECTORIES as SIZES
 from reproduce.cells.inputs_designs import MATTER
 from reproduce.cells.public_trainings import EPOCHS, batch_of
+from reproduce.engine.output import DIGITS
 from reproduce.engine.provenance import ROOT
 from reproduce.exhibits import converging, table_4
 from reproduce.exhibits.accuracy import Target
@@ -492,6 +493,7 @@ class ExactStep:
     difference_of: dict[str, str]
     converged_of: dict[str, str]
     error_on_random: dict[str, str]
+    difference_on_random: dict[str, str]
     ended: list[list[str]]  # another design; ours, the plug-in, how many converged
     rarely: str  # designs of these on which fewer than half do
     to_plug_in: str  # `k of n` sizes at which it is shown to be no worse than the plug-in
@@ -505,11 +507,7 @@ class ExactStep:
     # epoch that the true reward chooses, the exact step, and likelihood with the form of r known
     counting_above: str
     by_truth_above: str
-    # medians of the epoch that the true reward chooses, at N = `trajectories` and at the largest N,
-    # and sizes at which it is below the printed error; of the rules of `users` at `trajectories`
-    medians_by_truth: list[str]
-    median_below: str
-    users_medians: list[float]
+    median_below: str  # sizes at which its median is, by the true reward
     ours_above: str
     likelihood_above: str
     # in both designs of `matter`: errors of the exact step, how many of its fits converge, and
@@ -638,9 +636,11 @@ def exact_step(numbers: Numbers) -> ExactStep:
             table.append([x.change, mean, *texts, f"{x.converged} of {x.repetitions}"])
         return table
 
-    ends, medians = (main, by_n[-1]), {row: median(row, converging.PUBLIC_BEST) for row in by_n}
-    overview = [["Table 2, printed", *(number(of_paper[row[2:]]) for row in ends)]]
-    overview += [[what, *(error(row, *of_it) for row in ends)] for what, of_it in OVERVIEW.items()]
+    ends, medians = (main, by_n[-1]), [median(row, converging.PUBLIC_BEST) for row in by_n]
+    overview = [["Table 2, printed", *(x for row in ends for x in (number(of_paper[row[2:]]), ""))]]
+    for what, shown in OVERVIEW.items():
+        of_it = ((error(row, *shown), number(median(row, shown))) for row in ends)
+        overview.append([what, *(text for pair in of_it for text in pair)])
     on_main, on_random = changed(main), changed(converging.RANDOM_ANCHOR)
     on_designs = [
         [
@@ -662,6 +662,7 @@ def exact_step(numbers: Numbers) -> ExactStep:
         difference_of={line[0]: line[2] for line in on_main},
         converged_of={line[0]: line[4] for line in on_main},
         error_on_random={line[0]: line[1] for line in on_random},
+        difference_on_random={line[0]: line[2] for line in on_random},
         ended=on_designs,
         overview=overview,
         rarely=f"{sum(2 * good < fits for good, fits in counts)} of {len(counts)}",
@@ -672,9 +673,7 @@ def exact_step(numbers: Numbers) -> ExactStep:
         matter=mattering,
         counting_above=above_printed(converging.PLUG_IN),
         by_truth_above=above_printed(converging.PUBLIC_BEST),
-        medians_by_truth=[number(medians[row]) for row in ends],
-        median_below=f"{sum(medians[row] < of_paper[row[2:]] for row in by_n)} of {len(by_n)}",
-        users_medians=[median(main, which) for which in RULES],
+        median_below=f"{sum(map(float.__lt__, medians, of_paper.values()))} of {len(by_n)}",
         ours_above=above_printed(converging.ORACLE),
         likelihood_above=above_printed(converging.LIKELIHOOD),
         with_ten=of_networks if len(mattering) == len(MATTER) else [],
@@ -796,9 +795,10 @@ class LunarLander:
     """Table 4's scores of GLADIUS there: printed, and means of the public procedure."""
 
     printed: list[float]
-    ours: list[float]  # compared: for one trajectory those of two, as it was logged
-    alone: float  # from one trajectory
-    last: list[float]  # of the last epoch, that from one included
+    ours: list[float]  # those of two trajectories beside one, as it was logged
+    medians: list[float]  # of ours
+    last: list[float]  # means of the last epoch
+    alone: float  # the mean of ours from one trajectory
 
 
 def lunar_lander(numbers: Numbers) -> LunarLander:
@@ -808,10 +808,14 @@ def lunar_lander(numbers: Numbers) -> LunarLander:
     published, ours = (
         list(frame[x].str.split().str[0].astype(float)) for x in ("published", "ours")
     )
-    row, column = frame["row"].iloc[0], frame["column"].iloc[0]
-    alone = numbers.value("table_4", row, column, "author table best", "% optimality")
-    last = numbers.lines("table_4", "LunarLander*", column, "author table last", "% optimality")
-    return LunarLander(published, ours, alone, list(last["value"]))
+
+    def found(epoch: str, statistic: str = "% optimality") -> list[float]:
+        """From one trajectory, and from as many as `ours`."""
+        key = "LunarLander*", frame["column"].iloc[0], f"author table {epoch}", statistic
+        return list(numbers.lines("table_4", *key)["value"])
+
+    medians = found("best", "% optimality median")[1:]
+    return LunarLander(published, ours, medians, found("last")[1:], found("best")[0])
 
 
 @dataclass(frozen=True)
@@ -898,7 +902,7 @@ def benchmarks(_: Numbers) -> list[list[str]]:
 
 
 def old_code(_: Numbers) -> list[list[str]]:
-    """Lines of a table: a cell, its number that is furthest from the stored one, and how far."""
+    """Lines of a table: digest and label, the number furthest from the stored one, how far, %."""
     frame = pd.read_csv(OLD_CODE)
     doubled = frame["label"].str.startswith(PUBLIC_K) & (frame["relative_difference"] >= 1)
     found = {
@@ -908,8 +912,11 @@ def old_code(_: Numbers) -> list[list[str]]:
     }
     stated(found, dict(zip(found, ("True", "False", "True"), strict=True)))
     lines = frame.sort_values("relative_difference", ascending=False)
-    columns = ["label", "furthest", "relative_difference"]
-    return [[*names, two_digits(100 * x)] for *names, x in lines[columns].to_numpy().tolist()]
+    columns = ["cell", "label", "furthest", "relative_difference"]
+    return [
+        [cell[:DIGITS], *names, two_digits(100 * x)]
+        for cell, *names, x in lines[columns].to_numpy().tolist()
+    ]
 
 
 def two_digits(x: float) -> str:

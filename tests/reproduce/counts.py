@@ -67,7 +67,9 @@ def of_numbers(verdicts: pd.DataFrame) -> list[tuple[str, str]]:
     said += [
         ("README", f"{twice} follow from five pairs of estimates. We used {found} of the numbers")
     ]
-    said += [("README", f"For {(is_exact & is_chosen).sum()}, some of which are among these,")]
+    said += [
+        ("README", f"For {(is_exact & is_chosen).sum()} numbers, some of which are among these,")
+    ]
     true = exact_by[OWNERS["Ground Truth"]]
     said += [("RESPONSE", f"{true} are true values, {fitted} follow from five pairs")]
     said += [("RESPONSE", f"{found} helped to find")]
@@ -97,7 +99,8 @@ def of_tests(verdicts: pd.DataFrame) -> list[tuple[str, str]]:
     below, significant = (least < 0.05).sum()
     below_5, remaining = (public < 0.05).sum()
     few = f"Of {len(public)} tests of the author's code {below_5} are below 5 %, where"
-    corrected = f"that differ {remaining} remains by Holm's correction over {len(public)} tests"
+    of_public = f"{len(public)} tests with a p-value, of which {below_5} are below 5 %"
+    by_holm = f"{round(len(public) / 20)} would be by chance, and {remaining} after Holm's"
     chance = f"{below} are below 5 %, where {round(len(least) / 20)} would be expected by chance."
     procedure = verdicts[verdicts["rule"].eq("procedure")]
     games = procedure[procedure["exhibit"].eq("table_4")]["verdict"].value_counts()
@@ -109,7 +112,7 @@ def of_tests(verdicts: pd.DataFrame) -> list[tuple[str, str]]:
         ("METHODS", f"There are {len(least)} distinct tests, not counting those of the author's"),
         ("METHODS", f"{chance} After Holm's correction {significant} remain significant."),
         ("METHODS", f"{few} {round(len(public) / 20)} would be, and {remaining} after"),
-        ("README", corrected),
+        ("README", f"These have {of_public}, where {by_holm} correction."),
         ("README", f"agree with the printed ones in {of_games}."),
         ("README", f"{of_errors} {len(errors)} tests cannot tell it from ours at the epoch"),
         ("EXHIBITS", f"So {of_errors} these {len(errors)} tests cannot tell."),

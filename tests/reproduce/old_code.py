@@ -34,11 +34,11 @@ def cell_of(digest: str) -> Any:
 
 def numbers(result: Any) -> dict[str, list[float]]:
     """Every number of a result, by what it is; a record has its value and standard error."""
-    lists = {**result.replications, **result.arrays}
-    lists |= {
-        f"{r.statistic} {r.protocol} {r.row}".rstrip(): (r.value, r.se) for r in result.records
-    }
-    return {name: np.ravel(values).astype(float).tolist() for name, values in lists.items()}
+    records = {f"{r.statistic} {r.protocol} {r.row}".rstrip(): r for r in result.records}
+    lists = {f"replications {name}": x for name, x in result.replications.items()}
+    lists |= {f"array {name}": x for name, x in result.arrays.items()}
+    lists |= {name: (r.value, r.se) for name, r in records.items()}
+    return {name: np.ravel(lists[name]).astype(float).tolist() for name in sorted(lists)}
 
 
 def computed(digest: str, code: Path) -> dict[str, list[float]]:

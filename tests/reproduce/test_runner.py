@@ -4,6 +4,7 @@ import io
 import json
 import math
 import os
+import platform
 import re
 import shutil
 import signal
@@ -31,7 +32,7 @@ from reproduce import run as runner
 from reproduce.engine import keys, provenance, seeds
 from reproduce.engine.digests import Definitions
 from reproduce.engine.nouns import Cell, Entry, Exhibit, short_form
-from reproduce.engine.output import STAGING
+from reproduce.engine.output import DIGITS, STAGING, describe
 from reproduce.engine.progress import progress
 from reproduce.engine.provenance import ROOT
 from reproduce.engine.store import Store, _sealed
@@ -142,8 +143,15 @@ def test_the_manifest_says_how_and_not_where(run: Run, tmp_path: Path) -> None:
     assert record["cpu_seconds"] == pytest.approx(sum(record["costs"].values()), abs=0.1)
     assert set(record["files"]) == {"toy.csv", "toy.tex"}
     assert {"commit", "dirty", "code", "view"} <= set(record)
-    stored = Store(tmp_path / "build").load(toy().entries(False)[0].cell)
+    if platform.machine() == "x86_64":
+        assert re.fullmatch(r"family \d+, model \d+", record["machines"][0]["model"])
+    entry = toy().entries(False)[0]
+    stored = Store(tmp_path / "build").load(entry.cell)
     assert stored is not None
+    given = replace(stored, provenance=stored.provenance | {"rekeyed": "a commit"})
+    for cell, of in ((stored, []), (given, [entry.cell.digest[:DIGITS]])):
+        view = View([entry], [cell], False, toy().view)
+        assert describe(toy(), view, "", "")["rekeyed"] == of
     assert record["finished"] >= stored.provenance["finished"]
     assert stored.provenance["seed"]["key"] == ["toy", "10"]
     text = json.dumps([record, stored.provenance])
