@@ -638,8 +638,8 @@ def exact_step(numbers: Numbers) -> ExactStep:
 
     ends, medians = (main, by_n[-1]), [median(row, converging.PUBLIC_BEST) for row in by_n]
     overview = [["Table 2, printed", *(x for row in ends for x in (number(of_paper[row[2:]]), ""))]]
-    for what, shown in OVERVIEW.items():
-        of_it = ((error(row, *shown), number(median(row, shown))) for row in ends)
+    for what, key in OVERVIEW.items():
+        of_it = ((error(row, *key), number(median(row, key))) for row in ends)
         overview.append([what, *(text for pair in of_it for text in pair)])
     on_main, on_random = changed(main), changed(converging.RANDOM_ANCHOR)
     on_designs = [
