@@ -144,6 +144,7 @@ def run(noticed: str, folder: Path) -> subprocess.CompletedProcess[str]:
     else:
         what = ["proofs_checks", *noticed.split()]
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["HYPOTHESIS_PROFILE"] = "ci"  # a fault is to be noticed by the tests of each commit
     return subprocess.run(
         [sys.executable, "-m", *what],
         cwd=folder,
