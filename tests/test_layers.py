@@ -255,7 +255,7 @@ def test_what_checks_the_paper_is_imported_without_own_data() -> None:
 # Caps on statements; who raises one says why. Lines have none: a cap on them removed explanations.
 # Those of gladius are without own_data.
 STATEMENTS = {"gladius": 6_949, "gladius/own_data": 6_108, "proofs_checks": 6_941}
-STATEMENTS |= {"reproduce": 8_715, "tests": 21_865}
+STATEMENTS |= {"reproduce": 8_716, "tests": 21_865}
 
 
 def sources(package: str) -> dict[str, str]:

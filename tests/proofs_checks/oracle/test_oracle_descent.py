@@ -16,7 +16,7 @@ from proofs_checks.oracle import polyak
 from proofs_checks.oracle.risk import Sample
 
 WHOLE = st.integers(-3, 3).map(float)
-SIZES = st.just(0.0) | st.floats(1e-100, 2)  # products of smaller floats have no relative rounding
+SMALLEST = np.finfo(np.float64).tiny  # below it rounding is absolute
 
 
 def symmetric(size: int) -> st.SearchStrategy[Array]:
@@ -50,7 +50,7 @@ def test_the_schedule_meets_the_conditions(size: float, first: float, second: fl
     assert tau_1 * max(constants.smooth_g, constants.l, steps.ratio * constants.l) <= 1 + 1e-12
 
 
-@given(st.floats(0.1, 10), st.floats(0.01, 1), st.floats(0.1, 1), SIZES, SIZES)
+@given(st.floats(0.1, 10), st.floats(0.01, 1), st.floats(0.1, 1), st.floats(0, 2), st.floats(0, 2))
 def test_the_rate_is_preserved_by_the_recursion(
     size: float, first: float, second: float, start: float, noise: float
 ) -> None:
@@ -67,7 +67,7 @@ def test_the_rate_is_preserved_by_the_recursion(
     for t in (0, 1, 10, 10**4):
         tau = steps.c / (steps.gamma + t)
         after = (1 - constants.mu_1 * tau / 2) * nu / (steps.gamma + t) + tau**2 * extra
-        assert after <= nu / (steps.gamma + t + 1) * (1 + 1e-9)
+        assert after <= nu / (steps.gamma + t + 1) * (1 + 1e-9) + SMALLEST
 
 
 @given(symmetric(2), symmetric(2), arrays(np.float64, (2, 2), elements=WHOLE))
